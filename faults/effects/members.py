@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import dropwhile
 
 from faults.effects.span import span_of
-from harness.model.consumer_contract import ConsumerError, OffsetsCommitted, RecordsConsumed
+from harness.model.consumer_contract import ConsumerError, RecordsConsumed
 from harness.model.contract import OpComplete, Stats
 from harness.model.evidence import Evidence
 from harness.model.harness_events import MemberFrozen, MemberKilled, MemberStarted, RecordsWritten
@@ -91,22 +91,19 @@ def interrupted(row: FaultRow, evidence: Evidence) -> int:
 
 
 def committed(row: FaultRow, evidence: Evidence) -> int:
-    """Count commits for which an application waited, and that ended during the fault or shortly after."""
-    began_ns, until_ns = _span(row)
-    return sum(
-        isinstance(event, OffsetsCommitted)
-        and event.how == "sync"
-        and began_ns <= event.invoke_ns
-        and event.complete_ns <= until_ns
-        for event in evidence.history
-    )
+    """Count commits that the harness asked for, and that ended during the fault or shortly after."""
+    return _ended(row, evidence, "commit")
 
 
 def attempted(row: FaultRow, evidence: Evidence) -> int:
     """Count attempts of calls that ended during the fault or shortly after, in whatever way."""
+    return _ended(row, evidence, "attempt")
+
+
+def _ended(row: FaultRow, evidence: Evidence, op: str) -> int:
     began_ns, until_ns = _span(row)
     return sum(
-        isinstance(event, OpComplete) and event.op == "attempt" and began_ns <= event.mono_ns <= until_ns
+        isinstance(event, OpComplete) and event.op == op and began_ns <= event.mono_ns <= until_ns
         for event in evidence.history
     )
 
