@@ -91,8 +91,22 @@ def _late_ns(evidence: Evidence) -> int:
 def _with_time(evidence: Evidence) -> Sequence[Handover]:
     later_ns = _late_ns(evidence) + SLACK_NS + 2 * MORE_NS
     return [
-        place for place in handovers(evidence) if place[4] + later_ns < _until_ns(lives(evidence)[place[1]])
+        place
+        for place in handovers(evidence)
+        if place[4] + later_ns < _until_ns(lives(evidence)[place[1]])
+        and not _gets_it_back(evidence, place, later_ns)
     ]
+
+
+def _gets_it_back(evidence: Evidence, place: Handover, within_ns: int) -> bool:
+    """Return whether the old owner becomes the owner again, before it has reported what it took."""
+    partition, process, _, _, begin_ns = place
+    return any(
+        each.process == process
+        and each.partition == partition
+        and begin_ns < each.begin_ns <= begin_ns + within_ns
+        for each in ownerships(evidence)
+    )
 
 
 def _works_long(evidence: Evidence, place: Handover) -> Evidence:
