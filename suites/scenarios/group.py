@@ -85,6 +85,19 @@ def _join_beside_work(*more: FaultSpec) -> Schedule:
     return drawn
 
 
+def _leave_with(kind: str, **params: int) -> Schedule:
+    """Return a schedule in which a fault acts on the first member while the other closes, and its successor joins."""
+
+    def drawn(dice: Dice) -> tuple[FaultSpec, ...]:
+        at_ms = dice.between(400, 900)
+        return (
+            FaultSpec(kind, AtTime(at_ms), 8_000, params),
+            FaultSpec("member_leave", AtTime(at_ms + 500), dice.between(3_000, 4_000), {"member": 2}),
+        )
+
+    return drawn
+
+
 def _either(dice: Dice) -> dict[str, int]:
     return {"member": dice.between(1, 2)}
 
@@ -330,8 +343,8 @@ LISTENER_THROWS_REVOKED_NEW_PROTOCOL = _scenario(
 
 LISTENER_THROWS_ASSIGNED_NEW_PROTOCOL = _scenario(
     "listener-throws-assigned-new-protocol",
-    "With KIP-848, a third member joins, and the listener of another one throws when it is assigned partitions.",
-    _join_with("listener_throws", 15_000, member=1, callback=0),
+    "With KIP-848, one of two members closes, and the listener of the other throws when it is assigned partitions.",
+    _leave_with("listener_throws", member=1, callback=0),
     members.interrupted,
     *READING,
     config=NEW_PROTOCOL,
