@@ -13,7 +13,7 @@ from harness.model.verdicts import Verdict
 from harness.plugins.perturbation import Perturbation
 from suites.analysis.consuming.asked import Asked, of_group
 from suites.analysis.way import SLACK_NS
-from suites.checks.consume_wire.fetches_at_a_time import FETCH, followers
+from suites.checks.consume_wire.fetches_at_a_time import FETCH, followers, was_assigned
 from suites.perturbations.consuming.deliveries import CONSUME
 from suites.perturbations.edits import with_frames
 from suites.perturbations.membership.exchanges import with_edits
@@ -30,7 +30,10 @@ def _before(evidence: Evidence, later: Asked) -> Asked | None:
     ]
     if not earlier or earlier[-1].answer is None or later.answer is None:
         return None
-    return earlier[-1] if later.answer.t_ns - at_ns > 2 and earlier[-1].answer.t_ns < at_ns else None
+    before = earlier[-1]
+    if was_assigned(evidence, before, later) or later.answer.t_ns - at_ns <= 2:
+        return None
+    return before if before.answer is not None and before.answer.t_ns < at_ns else None
 
 
 def _places(evidence: Evidence) -> Sequence[int]:
