@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.suites.checks.consume.group_story import GroupStory, with_transactions, with_truncation
+from tests.suites.checks.consume.call_story import CallStory
 from tests.suites.checks.consume.group_story import calm as calm_story
+from tests.suites.checks.consume.group_story import with_transactions, with_truncation
 
 
 @pytest.fixture(scope="session")
-def group() -> type[GroupStory]:
+def group() -> type[CallStory]:
     """Return the builder."""
-    return GroupStory
+    return CallStory
 
 
 @pytest.fixture(scope="session")
