@@ -48,7 +48,8 @@ from suites.analysis.excuses import grants
 from suites.analysis.promises import BY_COMMITS
 
 #: The calls that wait. Others are commands of the harness.
-WAITING: Final = ("poll", "commit")
+POLL, COMMIT = "poll", "commit"
+WAITING: Final = (POLL, COMMIT)
 UNHEARD = Anomaly("wakeup-unheard", "{count:wakeup} after which no call raised an exception", Level.SHOULD)
 REPEATED = Anomaly(
     "wakeup-repeated", "{count:exception} of wakeups more than there were wakeups", Level.SHOULD
@@ -84,7 +85,7 @@ def _wakeups(evidence: Evidence, process: str) -> Iterator[Span]:
 
 
 def _raised_ns(evidence: Evidence, process: str, first_ns: int) -> Iterator[int]:
-    """Yield when calls raised the exception of a wakeup: that which the first poll after it raised, and none before."""
+    """Yield when calls raised the exception of a wakeup: that which a poll raises after the first, and none before."""
     errors = [
         event
         for event in evidence.history
@@ -92,7 +93,8 @@ def _raised_ns(evidence: Evidence, process: str, first_ns: int) -> Iterator[int]
     ]
     known = {event.error for event in errors if event.mono_ns < first_ns}
     new = [event for event in errors if event.mono_ns >= first_ns and event.error not in known]
-    yield from (event.mono_ns for event in new if event.error == new[0].error)
+    name = next((event.error for event in new if event.call == POLL), None)
+    yield from (event.mono_ns for event in new if event.error == name)
 
 
 def due_ns(evidence: Evidence, life: Life, wakeup: Span) -> int:

@@ -84,11 +84,11 @@ def followers(evidence: Evidence) -> list[Next]:
 def _is_in_flight(evidence: Evidence, fetch: Asked, later: Asked) -> bool:
     """Return whether the client was certainly waiting for an answer to ``fetch`` when it sent ``later``."""
     is_answered = fetch.answer is not None and fetch.answer.t_ns <= later.request.arrived_ns
-    return not is_answered and not _is_given_up(evidence, fetch, later)
+    return not is_answered and not is_given_up(evidence, fetch, later)
 
 
 @grants("fetch-given-up")
-def _is_given_up(evidence: Evidence, fetch: Asked, later: Asked) -> bool:
+def is_given_up(evidence: Evidence, fetch: Asked, later: Asked) -> bool:
     """Return whether the client may have given up a Fetch: over other answers, by its time, or with its connection."""
     conn, at_ns = fetch.request.conn, later.request.arrived_ns
     if was_assigned(evidence, fetch, later):
