@@ -48,7 +48,8 @@ from suites.analysis.excuses import grants
 from suites.analysis.promises import BY_COMMITS
 
 #: The calls that wait. Others are commands of the harness.
-WAITING: Final = ("poll", "commit")
+POLL, COMMIT = "poll", "commit"
+WAITING: Final = (POLL, COMMIT)
 UNHEARD = Anomaly("wakeup-unheard", "{count:wakeup} after which no call raised an exception", Level.SHOULD)
 REPEATED = Anomaly(
     "wakeup-repeated", "{count:exception} of wakeups more than there were wakeups", Level.SHOULD
@@ -60,14 +61,20 @@ class Woken(NamedTuple):
 
     life: Life
     wakeups: tuple[Span, ...]
-    raised_ns: tuple[int, ...]
+    raised: tuple[ConsumerError, ...]
+
+    @property
+    def certain_ns(self) -> tuple[int, ...]:
+        """When the exception of a wakeup came: that which a poll raised. A commit may fail for other reasons."""
+        name = next((each.error for each in self.raised if each.call == POLL), None)
+        return tuple(each.mono_ns for each in self.raised if each.error == name)
 
 
 @view
 def woken(evidence: Evidence) -> list[Woken]:
     """Return the processes that were woken up."""
     return [
-        Woken(life, wakeups, tuple(_raised_ns(evidence, process, wakeups[0].begin_ns)))
+        Woken(life, wakeups, tuple(_raised(evidence, process, wakeups[0].begin_ns)))
         for process, life in lives(evidence).items()
         if is_tried(evidence, process) and (wakeups := tuple(_wakeups(evidence, process)))
     ]
@@ -83,16 +90,15 @@ def _wakeups(evidence: Evidence, process: str) -> Iterator[Span]:
                 pass
 
 
-def _raised_ns(evidence: Evidence, process: str, first_ns: int) -> Iterator[int]:
-    """Yield when calls raised the exception of a wakeup: that which the first poll after it raised, and none before."""
+def _raised(evidence: Evidence, process: str, first_ns: int) -> list[ConsumerError]:
+    """Return the exceptions of calls that wait since the first wakeup, without those that were raised before it too."""
     errors = [
         event
         for event in evidence.history
         if isinstance(event, ConsumerError) and event.producer == process and event.call in WAITING
     ]
     known = {event.error for event in errors if event.mono_ns < first_ns}
-    new = [event for event in errors if event.mono_ns >= first_ns and event.error not in known]
-    yield from (event.mono_ns for event in new if event.error == new[0].error)
+    return [event for event in errors if event.mono_ns >= first_ns and event.error not in known]
 
 
 def due_ns(evidence: Evidence, life: Life, wakeup: Span) -> int:
@@ -118,14 +124,14 @@ def _unheard(evidence: Evidence, each: Woken) -> Iterator[Span]:
     closing_ns = each.life.end_ns if each.life.closing_ns is None else each.life.closing_ns
     for wakeup in each.wakeups:
         until_ns = due_ns(evidence, each.life, wakeup)
-        is_heard = any(wakeup.begin_ns <= at_ns <= until_ns for at_ns in each.raised_ns)
+        is_heard = any(wakeup.begin_ns <= error.mono_ns <= until_ns for error in each.raised)
         if not is_heard and until_ns < closing_ns:
             yield Span(wakeup.begin_ns, until_ns)
 
 
 def _repeated(each: Woken) -> Iterator[int]:
     """Yield the exceptions before which there were fewer wakeups than exceptions."""
-    for number, at_ns in enumerate(each.raised_ns, start=1):
+    for number, at_ns in enumerate(each.certain_ns, start=1):
         if sum(wakeup.begin_ns <= at_ns for wakeup in each.wakeups) < number:
             yield at_ns
 

@@ -15,7 +15,8 @@ memory that it was given. Two requests for the same partition bring the same rec
   or a request for each partition is right too, and takes more memory.
 
 A request counts as in flight if the client had no answer, had not waited for request.timeout.ms, and kept the
-connection. Requests of a process that closes do not count, since it ends its sessions.
+connection. After a new assignment it may have given up what it fetched before. Requests of a process that closes do not
+count, since it ends its sessions.
 
 ## What it needs
 
@@ -39,6 +40,7 @@ from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
 from suites.analysis.consuming.asked import Asked, of_group, unread_of_members
 from suites.analysis.consuming.lives import lives
+from suites.analysis.consuming.places import answered_ns
 from suites.analysis.consuming.timing import REQUEST, setting_ms
 from suites.analysis.consuming.tried import is_tried
 from suites.analysis.excuses import grants
@@ -82,13 +84,15 @@ def followers(evidence: Evidence) -> list[Next]:
 def _is_in_flight(evidence: Evidence, fetch: Asked, later: Asked) -> bool:
     """Return whether the client was certainly waiting for an answer to ``fetch`` when it sent ``later``."""
     is_answered = fetch.answer is not None and fetch.answer.t_ns <= later.request.arrived_ns
-    return not is_answered and not _is_given_up(evidence, fetch, later)
+    return not is_answered and not is_given_up(evidence, fetch, later)
 
 
 @grants("fetch-given-up")
-def _is_given_up(evidence: Evidence, fetch: Asked, later: Asked) -> bool:
-    """Return whether the client may have given up a Fetch: by its time, with its connection, or over other answers."""
+def is_given_up(evidence: Evidence, fetch: Asked, later: Asked) -> bool:
+    """Return whether the client may have given up a Fetch: over other answers, by its time, or with its connection."""
     conn, at_ns = fetch.request.conn, later.request.arrived_ns
+    if was_assigned(evidence, fetch, later):
+        return True
     if at_ns - fetch.sent_ns >= setting_ms(evidence, REQUEST, min) * NS_PER_MS:
         return True
     if out_of_turn_ns(evidence).get(conn, FOR_EVER) <= at_ns:
@@ -98,6 +102,12 @@ def _is_given_up(evidence: Evidence, fetch: Asked, later: Asked) -> bool:
     known = connections(evidence).get(conn)
     closed_ns = at_ns if known is None else known.closed_ns
     return way(evidence).ended_ns(fetch.request.broker, closed_ns) <= at_ns + SLACK_NS
+
+
+def was_assigned(evidence: Evidence, fetch: Asked, later: Asked) -> bool:
+    """Return whether the process learned of an assignment in between. It may have given up what it fetched before."""
+    moments_ns = answered_ns(evidence, fetch.process, "SyncGroup", "OffsetFetch")
+    return any(fetch.sent_ns <= at_ns <= later.request.arrived_ns for at_ns in moments_ns)
 
 
 def run(evidence: Evidence) -> list[Finding]:

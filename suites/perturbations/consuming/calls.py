@@ -50,19 +50,15 @@ def _accepted(evidence: Evidence, place: tuple[str, int, int]) -> Evidence:
 
 
 def _woken(evidence: Evidence) -> Sequence[tuple[str, int]]:
-    """Return process and a moment after a turn, with time until the process is asked to close.
-
-    An exception of another kind could be taken for that of the wakeup.
-    """
-    excepted = {event.producer for event in evidence.history if isinstance(event, ConsumerError)}
-    return [
-        (life.process, turn.end_ns + SLACK_NS)
-        for life in lives(evidence).values()
-        if life.process not in excepted
-        for turn in life.turns
-        if due_ns(evidence, life, Span(turn.end_ns + SLACK_NS, turn.end_ns + SLACK_NS))
-        < (life.end_ns if life.closing_ns is None else life.closing_ns)
-    ]
+    """Return process and a moment after a turn, with time until its close, of processes without any exception."""
+    failed = {event.producer for event in evidence.history if isinstance(event, ConsumerError)}
+    found = []
+    for life in lives(evidence).values():
+        closing_ns = life.end_ns if life.closing_ns is None else life.closing_ns
+        for at_ns in (turn.end_ns + SLACK_NS for turn in life.turns):
+            if life.process not in failed and due_ns(evidence, life, Span(at_ns, at_ns)) < closing_ns:
+                found.append((life.process, at_ns))
+    return found
 
 
 def _unheard(evidence: Evidence, place: tuple[str, int]) -> Evidence:

@@ -12,25 +12,34 @@ from harness.model.rows import Frame, FrameKind
 from harness.model.verdicts import Verdict
 from harness.plugins.perturbation import Perturbation
 from suites.analysis.consuming.asked import Asked, of_group
-from suites.analysis.way import SLACK_NS
-from suites.checks.consume_wire.fetches_at_a_time import FETCH, followers
+from suites.checks.consume_wire.fetches_at_a_time import FETCH, followers, is_given_up
 from suites.perturbations.consuming.deliveries import CONSUME
 from suites.perturbations.edits import with_frames
 from suites.perturbations.membership.exchanges import with_edits
 from suites.perturbations.perturbation import channels
 
+#: The number of no connection.
+ANOTHER = -1
+
 
 def _before(evidence: Evidence, later: Asked) -> Asked | None:
-    """Return the Fetch on the same connection before this one, if both have answers and time is between."""
+    """Return the Fetch before this one, if its answer alone passed its connection before the next request."""
     conn, at_ns = later.request.conn, later.request.t_ns
     earlier = [
         each
         for each in of_group(evidence, FETCH)[later.process]
         if each.request.conn == conn and each.request.t_ns < at_ns
     ]
-    if not earlier or earlier[-1].answer is None or later.answer is None:
+    if not earlier or later.answer is None or later.answer.t_ns - at_ns <= 2:
         return None
-    return earlier[-1] if later.answer.t_ns - at_ns > 2 and earlier[-1].answer.t_ns < at_ns else None
+    before = earlier[-1]
+    passed = [
+        exchange.answer
+        for exchange in connections(evidence)[conn].exchanges
+        if exchange.answer is not None and before.request.t_ns <= exchange.answer.t_ns <= at_ns
+    ]
+    is_alone = len(passed) == 1 and passed[0] is before.answer
+    return before if is_alone and not is_given_up(evidence, before, later) else None
 
 
 def _places(evidence: Evidence) -> Sequence[int]:
@@ -47,14 +56,15 @@ def _unanswered(evidence: Evidence, place: int) -> Evidence:
 
 
 def _beside(evidence: Evidence) -> Sequence[int]:
-    """Return the places whose connection stays open for long enough."""
-    known = connections(evidence)
-    return [
-        place
-        for place in _places(evidence)
-        if known[(fetch := followers(evidence)[place].fetch).request.conn].closed_ns
-        > fetch.request.t_ns + 2 * SLACK_NS
-    ]
+    """Return the places whose connection certainly stays open while the next request is sent on another one."""
+    found = []
+    for place in _places(evidence):
+        later = followers(evidence)[place].fetch
+        before = _before(evidence, later)
+        elsewhere = changed(later, request=changed(later.request, conn=ANOTHER))
+        if before is not None and not is_given_up(evidence, before, elsewhere):
+            found.append(place)
+    return found
 
 
 def _on_another(evidence: Evidence, place: int) -> Evidence:
@@ -63,8 +73,11 @@ def _on_another(evidence: Evidence, place: int) -> Evidence:
     told, new = _unanswered(evidence, place), 1 + max(frame.conn for frame in evidence.frames)
     moved = (later.request, later.answer)
     rows = [changed(row, conn=new) if any(row is each for each in moved) else row for row in told.frames]
-    begins = Frame(later.request.t_ns - 1, later.request.lane, later.request.broker, new, FrameKind.OPEN)
-    return with_frames(told, [*rows, begins])
+    request, answer = moved
+    assert answer is not None
+    begins = Frame(request.t_ns - 1, request.lane, request.broker, new, FrameKind.OPEN)
+    ends = Frame(answer.t_ns + 1, request.lane, request.broker, new, FrameKind.CLOSE, closed_by="client")
+    return with_frames(told, [*rows, begins, ends])
 
 
 PERTURBATIONS = (

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from tests.suites.checks.consume.call_story import CallStory
 from tests.suites.checks.consume.group_stories import calm as calm_story
 from tests.suites.checks.consume.group_stories import (
     with_a_throwing_listener,
     with_transactions,
     with_truncation,
 )
-from tests.suites.checks.consume.group_story import GroupStory
 
 
 @pytest.fixture(scope="session")
-def group() -> type[GroupStory]:
+def group() -> type[CallStory]:
     """Return the builder."""
-    return GroupStory
+    return CallStory
 
 
 @pytest.fixture(scope="session")

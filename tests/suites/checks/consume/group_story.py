@@ -8,7 +8,6 @@ from msgspec.structs import replace as changed
 
 from harness.model.consumer_contract import (
     Consumed,
-    ConsumerError,
     OffsetsCommitted,
     PartitionsAssigned,
     PartitionsLost,
@@ -23,7 +22,6 @@ from harness.model.harness_events import (
     HARNESS,
     AsideWritten,
     GroupCommitted,
-    MemberCalled,
     MemberFrozen,
     MemberKilled,
     MemberStarted,
@@ -58,7 +56,6 @@ class GroupStory:
     static: int = 0
     stopped_ms: dict[str, float] = field(default_factory=dict)
     written: int = 0
-    called_ids: int = 100
 
     def write(self, count: int, partition: int, at_ms: float = 0) -> None:
         """The harness writes records to the end of a partition."""
@@ -307,39 +304,6 @@ class GroupStory:
             invoke_ns=[ns(at_ms - took_ms)],
             complete_ns=[ns(at_ms)],
         )
-
-    def called(
-        self,
-        op: str,
-        member: str,
-        at_ms: float,
-        position: tuple[int, int] = (0, -1),
-        error: str | None = None,
-    ) -> None:
-        """The harness asks for a call, about a partition and an offset, and the application makes it."""
-        self.called_ids += 1
-        if op in ("seek", "pause", "resume"):
-            self._add(MemberCalled, member, at_ms, op=op, positions=[Position(TOPIC, *position)])
-        self._add(OpInvoke, member, at_ms, op=op, id=self.called_ids)
-        self.done(op, member, at_ms, error, self.called_ids)
-
-    def attempted(
-        self,
-        member: str,
-        call: str,
-        at_ms: float,
-        error: str | None = None,
-        ends: bool = True,
-        took_ms: float = 0,
-    ) -> None:
-        """The harness asks for a call that the client should refuse."""
-        self._add(MemberCalled, member, at_ms, op="attempt", positions=[], call=call)
-        if ends:
-            self.done("attempt", member, at_ms + took_ms, error, took_ms=took_ms)
-
-    def raised(self, member: str, at_ms: float, call: str = "poll", error: str = "WakeupException") -> None:
-        """The application gets an exception from a call."""
-        self._add(ConsumerError, member, at_ms, call=call, error=error)
 
     def _add(self, kind: type[AnyEvent], process: str, at_ms: float, **fields: object) -> None:
         self.events.append(kind(seq=0, mono_ns=ns(at_ms), wall_ns=0, producer=process, **fields))

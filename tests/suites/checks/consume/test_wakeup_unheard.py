@@ -72,6 +72,15 @@ def test_a_wakeup_in_a_commit(told):
     assert found(told) == {}
 
 
+def test_commits_may_fail_for_other_reasons(told):
+    told.called("wakeup", "m1", 1_000)
+    for turn in range(3):
+        told.raised("m1", 1_010 + turn, call="commit", error="RebalanceInProgress")
+    told.raised("m1", 1_050)
+
+    assert found(told) == {}
+
+
 @pytest.mark.parametrize("what", ["turn", "commit", "frozen"])
 @pytest.mark.parametrize(("at_ms", "codes"), [(4_900, {}), (5_200, {"wakeup-unheard": 1})])
 def test_a_wakeup_is_heard_after_what_the_application_does(told, what, at_ms, codes):

@@ -8,13 +8,13 @@ from itertools import count
 from harness.model.consumer_rows import FetchPart, OffsetPart
 from harness.model.evidence import Evidence
 from harness.model.rows import Disposition, Frame, FrameKind
-from tests.suites.checks.consume.group_story import GroupStory
+from tests.suites.checks.consume.call_story import CallStory
 from tests.suites.story import TOPIC, ns
 
 
 @dataclass
-class FetchStory(GroupStory):
-    """Members as in a GroupStory, and the frames between them and their brokers."""
+class FetchStory(CallStory):
+    """Members as in a CallStory, and the frames between them and their brokers."""
 
     frames: list[Frame] = field(default_factory=list)
     opened: dict[int, int] = field(default_factory=dict)

@@ -86,6 +86,16 @@ def test_a_request_is_given_up_at_its_timeout(told, at_ms, accused):
     assert found(told) == (accused, 1)
 
 
+@pytest.mark.parametrize("api", ["SyncGroup", "OffsetFetch"])
+@pytest.mark.parametrize(("at_ms", "accused"), [(-50, 1), (50, 0)])
+def test_what_was_fetched_for_another_assignment_may_be_given_up(told, api, at_ms, accused):
+    told.ask(0, 250)
+    told.ask(at_ms, at_ms + 5, api=api, conn=2)
+    told.ask(100, 260)
+
+    assert found(told) == (accused, 1)
+
+
 def test_answers_out_of_turn_confuse(told):
     told.ask(0, 10, is_doubled=True)
     told.ask(20, 30)
