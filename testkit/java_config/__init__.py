@@ -1,4 +1,4 @@
-"""A Java program that answers what Kafka's own configuration classes say about settings.
+"""A Java program that answers what Kafka's own classes say about settings, and which metrics its clients have.
 
 Its main class is ``kafkaconfig.KafkaConfig``, and it is compiled with the sources, jars and checksums of the client
 ``java``. Each line on stdin is one question, and each line on stdout its answer, both in JSON:
@@ -6,6 +6,7 @@ Its main class is ``kafkaconfig.KafkaConfig``, and it is compiled with the sourc
 * ``{"role": "producer"}``: ``{"keys": [...]}``, the names of all settings.
 * ``{"role": "producer", "settings": {...}, "key": "linger.ms"}``: ``{"value": 5}``, the parsed value of ``key``, or
   ``{"refused": "..."}`` with the exception.
+* ``{"role": "producer", "settings": {...}}``: ``{"metrics": ["GROUP NAME", ...]}``, those of a new client.
 
 A role is ``producer`` or ``consumer``. Values are typed as in JSON. A number is an Integer if it fits, or else a Long.
 """

@@ -87,6 +87,18 @@ class ConsumerCore(OffsetCalls):
         """A value that changes when a round has brought something that a call may wait for."""
         return self._parts.network.outcomes, self._parts.metadata.update_version
 
+    @property
+    def assignment_id(self) -> int:
+        """A number that changes with every assignment."""
+        return self._parts.subscriptions.assignment_id
+
+    def read_replicas(self) -> dict[str, int]:
+        """Return the node that each assigned ``topic-partition`` is read from instead of its leader, or else -1.
+
+        May be called from any thread.
+        """
+        return self._parts.subscriptions.read_replicas()
+
     def wakeup(self) -> None:
         """Interrupt the current or the next call that waits. May be called from any thread (CSM-WKP-01)."""
         self._parts.network.wakeup()

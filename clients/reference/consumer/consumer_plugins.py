@@ -13,6 +13,7 @@ from clients.reference.consumer.assignors.assignor import Assignor
 from clients.reference.consumer.deserializers import JAVA_DESERIALIZERS, Deserializer, Deserializers
 from clients.reference.consumer.interceptors import ConsumerInterceptors
 from clients.reference.errors import ConfigException
+from clients.reference.telemetry.reporters import Reporters
 
 STRATEGY = "partition.assignment.strategy"
 
@@ -23,7 +24,7 @@ logger = logging.getLogger("kafka-trial.reference")
 
 
 class ConsumerPlugins:
-    """Deserializers, interceptors, reporters and assignors. Reporters are never initialized: there are no metrics yet.
+    """Deserializers, interceptors, reporters and assignors.
 
     Raise PluginError if one cannot be created, ConfigException if two assignors have the same name, and UsageError for
     a setting that nothing reads. The plug-ins that were created before are closed then.
@@ -33,8 +34,9 @@ class ConsumerPlugins:
         self._life = Plugins(config.as_mapping(), COUNTERPARTS)
         make = self._life.make
         try:
-            if [make("metric.reporters", given, "init") for given in config.metric_reporters]:
-                logger.warning("metric.reporters: the consumer has no metrics, so init() is not called")
+            self.reporters = Reporters(
+                [make("metric.reporters", given, "init") for given in config.metric_reporters]
+            )
             self.interceptors = ConsumerInterceptors(
                 [
                     make("interceptor.classes", given, "on_consume", "on_commit")

@@ -260,3 +260,9 @@ class StaleMetadataError(ConsumerError):
 
     name = "StaleMetadataException"
     retriable = True
+
+
+def error_name(error: BaseException) -> str:
+    """Return Kafka's name of an error, or that of its class."""
+    name: str = getattr(error, "name", type(error).__name__)
+    return name

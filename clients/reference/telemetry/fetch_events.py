@@ -30,6 +30,17 @@ class FetchAnswered(TraceEvent, tag="fetch_answered", frozen=True, kw_only=True)
     error: str = ""
 
 
+class FetchConsumed(TraceEvent, tag="fetch_consumed", frozen=True, kw_only=True):
+    """Nothing is left of a Fetch response with data: all of it was returned or dropped.
+
+    ``records`` are those that were returned, by topic, and ``size_bytes`` their size, uncompressed.
+    """
+
+    node: int
+    records: dict[str, int]
+    size_bytes: dict[str, int]
+
+
 class FetchDropped(TraceEvent, tag="fetch_dropped", frozen=True, kw_only=True):
     """Data of a partition was not returned, because it does not fit its position any more (CSM-FET-03)."""
 
@@ -56,6 +67,15 @@ class RecordsReturned(TraceEvent, tag="records_returned", frozen=True, kw_only=T
     record_count: int
     offset: int
     next_offset: int
+    lag: int | None = None
+    lead: int | None = None
+
+
+class NothingToReturn(TraceEvent, tag="nothing_to_return", frozen=True, kw_only=True):
+    """A response has nothing behind the position of a partition. ``lag`` and ``lead`` are as in RecordsReturned."""
+
+    partition: str
+    offset: int
     lag: int | None = None
     lead: int | None = None
 

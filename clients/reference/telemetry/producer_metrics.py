@@ -1,6 +1,7 @@
 """The producer's metrics, by the Java client's names: a fold over trace events, and gauges read from the core.
 
-Not implemented, beside what metrics.py lists: record-size-avg and -max.
+Not implemented, beside what metrics.py lists: record-size-avg and -max, bufferpool-wait-ratio, and the times of
+transactions (txn-init-time-ns-total and so on).
 """
 
 from __future__ import annotations

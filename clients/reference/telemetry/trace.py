@@ -296,6 +296,19 @@ class PartitionsGivenUp(TraceEvent, tag="partitions_given_up", frozen=True, kw_o
     lost: bool
 
 
+class RebalanceFailed(TraceEvent, tag="rebalance_failed", frozen=True, kw_only=True):
+    """An attempt to rebalance failed, and may be repeated. ``error`` is Kafka's name, or the exception's."""
+
+    error: str
+
+
+class ListenerReturned(TraceEvent, tag="listener_returned", frozen=True, kw_only=True):
+    """The application's rebalance listener has returned. ``what`` it was told is "assigned", "revoked" or "lost"."""
+
+    what: str
+    elapsed_ms: int
+
+
 class OffsetCommitEnded(TraceEvent, tag="offset_commit_ended", frozen=True, kw_only=True):
     """A commit has its result. ``offsets`` are by ``topic-partition``. ``error`` is the exception's name, or empty."""
 

@@ -52,12 +52,23 @@ class _Use:
 
 
 class ConsumerDriver(threading.Thread):
-    """Drives ``core`` on ``selector``. The thread is the background one, with a round at least every ``round_ms``."""
+    """Drives ``core`` on ``selector``. The thread is the background one, with a round at least every ``round_ms``.
 
-    def __init__(self, client_id: str, core: ConsumerCore, selector: SocketSelector, round_ms: int) -> None:
+    ``after_step`` is called with the lock held after each round and each call.
+    """
+
+    def __init__(
+        self,
+        client_id: str,
+        core: ConsumerCore,
+        selector: SocketSelector,
+        round_ms: int,
+        after_step: Callable[[], None] = lambda: None,
+    ) -> None:
         super().__init__(name=f"kafka-consumer {client_id}", daemon=True)
         self._core = core
         self._selector = selector
+        self._after_step = after_step
         self._longest_s = round_ms / 1000
         self._turn = threading.Condition(threading.RLock())
         self.use = _Use()
@@ -70,7 +81,10 @@ class ConsumerDriver(threading.Thread):
         """Run a method of the core that does not wait."""
         with self.use, self._turn:
             self._core.at(now_ms())
-            return call()
+            try:
+                return call()
+            finally:
+                self._after_step()
 
     def run_call(self, call: Call[T]) -> T:
         """Run a call of the core to its end, and return its result or raise its exception.
@@ -78,29 +92,36 @@ class ConsumerDriver(threading.Thread):
         Ctrl-C during a wait is raised in the call, which leaves the consumer in order before it ends.
         """
         with self.use:
-            value: Any = None
-            error: BaseException | None = None
-            while True:
+            try:
+                return self._run_call(call)
+            finally:
                 with self._turn:
-                    self._core.at(now_ms())
-                    try:
-                        step = call.send(value) if error is None else call.throw(error)
-                    except StopIteration as end:
-                        if self._core.has_unsent:
-                            self._core.run_once(now_ms())
-                        result: T = end.value
-                        return result
-                    value = error = None
-                    if isinstance(step, Wait):
-                        try:
-                            value = self._wait(step.until_ms)
-                        except BaseException as raised:
-                            error = raised
-                        continue
+                    self._after_step()
+
+    def _run_call(self, call: Call[T]) -> T:
+        value: Any = None
+        error: BaseException | None = None
+        while True:
+            with self._turn:
+                self._core.at(now_ms())
                 try:
-                    value = step.call()
-                except BaseException as raised:
-                    error = raised
+                    step = call.send(value) if error is None else call.throw(error)
+                except StopIteration as end:
+                    if self._core.has_unsent:
+                        self._core.run_once(now_ms())
+                    result: T = end.value
+                    return result
+                value = error = None
+                if isinstance(step, Wait):
+                    try:
+                        value = self._wait(step.until_ms)
+                    except BaseException as raised:
+                        error = raised
+                    continue
+            try:
+                value = step.call()
+            except BaseException as raised:
+                error = raised
 
     def _wait(self, until_ms: int | None) -> int:
         """Run rounds and wait for sockets, until one has brought something or ``until_ms`` is reached."""
@@ -112,6 +133,7 @@ class ConsumerDriver(threading.Thread):
         self._selector.wait_for_news(seconds_until(earliest(until_ms, due_ms)))
         moment_ms = now_ms()
         self._core.run_once(moment_ms)
+        self._after_step()
         return moment_ms
 
     def wake(self) -> None:
@@ -136,6 +158,7 @@ class ConsumerDriver(threading.Thread):
                 try:
                     self._selector.wait(0)
                     due_ms = self._core.run_once(now_ms())
+                    self._after_step()
                 except Exception:
                     logger.exception("%s failed", self.name)
                     return

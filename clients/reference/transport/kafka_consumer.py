@@ -1,6 +1,6 @@
-"""KafkaConsumer: the consumer's core on real sockets, with Java's methods and settings, but without metrics.
+"""KafkaConsumer: the consumer's core on real sockets, with Java's methods, settings and metrics.
 
-One thread at a time uses it. ``wakeup`` may be called from any thread.
+One thread at a time uses it. ``wakeup`` and ``metrics`` may be called from any thread.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ from clients.reference.errors import IllegalStateError
 from clients.reference.metadata.metadata import PartitionMetadata
 from clients.reference.network.memory_pool import MemoryPool
 from clients.reference.network.sasl import authenticators
+from clients.reference.telemetry.metrics import MetricName
 from clients.reference.telemetry.trace import Trace, no_trace
 from clients.reference.transport.consumer_driver import ConsumerDriver
+from clients.reference.transport.consumer_measures import ConsumerMeasures
 from clients.reference.transport.io_thread import now_ms
 from clients.reference.transport.kafka_producer import resolvable
 from clients.reference.transport.selector import SocketSelector
@@ -48,12 +50,9 @@ class KafkaConsumer:
     repeatable. ``memory_pool`` limits the memory of responses that are being received, without a limit by default, as
     in Java.
 
-    ``metrics()`` is missing. A reporter of metric.reporters is configured, told the cluster's id, and closed, but not
-    initialized, and metrics.num.samples and metrics.sample.window.ms have no effect.
-
     A limit ``timeout_s`` of None is default.api.timeout.ms. At its end a call raises the consumer's TimeoutError.
-    Every method but ``wakeup`` raises ConcurrentModificationError if another thread is in the consumer, and
-    IllegalStateError after ``close``.
+    Every method but ``wakeup`` and ``metrics`` raises ConcurrentModificationError if another thread is in the
+    consumer, and IllegalStateError after ``close``.
 
     Raise ConfigException if settings contradict each other or no bootstrap server has an address, UsageError for an
     unknown setting, PluginError if a plug-in cannot be created.
@@ -75,6 +74,7 @@ class KafkaConsumer:
         self._plugins = made.plugins(config)
         selector: SocketSelector | None = None
         dice = random.Random(seed)
+        self._measures = ConsumerMeasures(config, trace)
         try:
             selector = SocketSelector(
                 config.send_buffer_bytes, config.receive_buffer_bytes, authenticators(config), memory_pool
@@ -85,16 +85,19 @@ class KafkaConsumer:
                 jitter=lambda: dice.uniform(-1, 1),
                 wall_ms=lambda: time_ns() // NS_PER_MS,
                 now_ms=now_ms(),
-                trace=trace,
+                trace=self._measures.trace,
                 components=components,
                 plugins=self._plugins,
             )
+            self._measures.observe(self._core, self._plugins.reporters)
         except BaseException:
             self._plugins.close()
             if selector is not None:
                 selector.close_all()
             raise
-        self._driver = ConsumerDriver(config.client_id, self._core, selector, max(config.retry_backoff_ms, 1))
+        self._driver = ConsumerDriver(
+            config.client_id, self._core, selector, max(config.retry_backoff_ms, 1), self._measures.fold
+        )
         self._driver.start()
 
     # Subscribing
@@ -153,7 +156,8 @@ class KafkaConsumer:
         NoOffsetForPartitionError, and what ends a membership, such as FencedInstanceIdError.
         """
         timeout_ms = _milliseconds(timeout_s)
-        return self._driver.run_call(self._core.poll(timeout_ms or 0))
+        with self._driver.use, self._measures.polling():
+            return self._driver.run_call(self._core.poll(timeout_ms or 0))
 
     def wakeup(self) -> None:
         """Let the current or the next call that waits raise WakeupError. May be called from any thread (CSM-WKP-01)."""
@@ -167,7 +171,8 @@ class KafkaConsumer:
 
         Raise CommitFailedError if the member is no longer in the group, RebalanceInProgressError during a rebalance.
         """
-        self._driver.run_call(self._core.commit_sync(offsets, _milliseconds(timeout_s)))
+        with self._driver.use, self._measures.timing("commit-sync-time-ns"):
+            self._driver.run_call(self._core.commit_sync(offsets, _milliseconds(timeout_s)))
 
     def commit_async(
         self, offsets: Offsets | None = None, callback: OffsetCommitCallback | None = None
@@ -182,7 +187,8 @@ class KafkaConsumer:
         self, partitions: Collection[TopicPartition], timeout_s: float | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """Return the group's committed offset of each partition, None for a partition without one (CSM-OFC-06)."""
-        return self._driver.run_call(self._core.committed(partitions, _milliseconds(timeout_s)))
+        with self._driver.use, self._measures.timing("committed-time-ns"):
+            return self._driver.run_call(self._core.committed(partitions, _milliseconds(timeout_s)))
 
     # Positions
 
@@ -243,6 +249,13 @@ class KafkaConsumer:
     def enforce_rebalance(self, reason: str = "the application asked for a rebalance") -> None:
         """Join the group again in the next poll."""
         self._driver.now(lambda: self._core.enforce_rebalance(reason))
+
+    def metrics(self) -> dict[MetricName, float]:
+        """Return all current metrics by the Java client's names (units: ConsumerMetrics.read), even after close.
+
+        Never waits. May be called from any thread.
+        """
+        return self._measures.read()
 
     # Close
 

@@ -6,9 +6,14 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 
 import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.common.MetricName;
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.config.types.Password;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -16,6 +21,7 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.io.StringWriter;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -40,12 +46,15 @@ public final class KafkaConfig {
 
     private static String answer(Map<?, ?> question) throws IOException {
         boolean isProducer = question.get("role").equals("producer");
-        if (!question.containsKey("key")) {
+        if (!question.containsKey("settings")) {
             Set<String> keys = isProducer ? ProducerConfig.configNames() : ConsumerConfig.configNames();
             return format("keys", new ArrayList<>(keys));
         }
         Map<String, Object> settings = new HashMap<>();
         ((Map<?, ?>) question.get("settings")).forEach((name, value) -> settings.put((String) name, value));
+        if (!question.containsKey("key")) {
+            return format("metrics", isProducer ? producerMetrics(settings) : consumerMetrics(settings));
+        }
         AbstractConfig config;
         try {
             config = isProducer ? new ProducerConfig(settings) : new ConsumerConfig(settings);
@@ -53,6 +62,29 @@ public final class KafkaConfig {
             return format("refused", refusal.toString());
         }
         return format("value", config.values().get((String) question.get("key")));
+    }
+
+    // Metrics, as "group name"
+
+    private static List<String> producerMetrics(Map<String, Object> settings) {
+        ByteArraySerializer none = new ByteArraySerializer();
+        KafkaProducer<byte[], byte[]> producer = new KafkaProducer<>(settings, none, none);
+        List<String> names = names(producer.metrics().keySet());
+        producer.close(Duration.ZERO);
+        return names;
+    }
+
+    @SuppressWarnings("deprecation") // close(CloseOptions) is newer than some releases
+    private static List<String> consumerMetrics(Map<String, Object> settings) {
+        ByteArrayDeserializer none = new ByteArrayDeserializer();
+        KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(settings, none, none);
+        List<String> names = names(consumer.metrics().keySet());
+        consumer.close(Duration.ZERO);
+        return names;
+    }
+
+    private static List<String> names(Set<MetricName> metrics) {
+        return metrics.stream().map(metric -> metric.group() + " " + metric.name()).toList();
     }
 
     // JSON, read and written by Jackson's tokens

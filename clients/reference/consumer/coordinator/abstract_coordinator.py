@@ -35,6 +35,7 @@ from clients.reference.consumer.errors import (
     MemberIdRequiredError,
     RebalanceInProgressError,
     UnknownMemberIdError,
+    error_name,
 )
 from clients.reference.consumer.request_future import RequestFuture
 from clients.reference.errors import AuthenticationError
@@ -216,9 +217,7 @@ class AbstractCoordinator(GroupMember):
                 error = future.error
                 self._join_future = None
                 if not isinstance(error, MemberIdRequiredError):
-                    self.request_rejoin(
-                        f"rebalance failed due to {getattr(error, 'name', type(error).__name__)}"
-                    )
+                    self.request_rejoin(f"rebalance failed due to {error_name(error)}")
                 if isinstance(error, _JOIN_AGAIN_AT_ONCE):
                     continue
                 if not future.is_retriable:
@@ -245,6 +244,9 @@ class AbstractCoordinator(GroupMember):
         if self._join_future is None:
             self.move(MemberEvent.JOIN, self._rejoin_reason)
             self._join_future = self._send_join_group()
+            self._join_future.add_listener(
+                lambda _: None, lambda error: self.rebalance_failed(error_name(error))
+            )
         return self._join_future
 
     def _send_join_group(self) -> RequestFuture[bytes]:

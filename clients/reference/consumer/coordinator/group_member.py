@@ -24,7 +24,7 @@ from clients.reference.consumer.coordinator.group_requests import STATIC_LOWEST,
 from clients.reference.consumer.errors import ConsumerError, CoordinatorNotAvailableError, DisconnectError
 from clients.reference.consumer.request_future import RequestFuture
 from clients.reference.ports import Jitter
-from clients.reference.telemetry.trace import Trace
+from clients.reference.telemetry.trace import RebalanceFailed, Trace
 from harness.wire.apis import Api
 from harness.wire.error_table import KafkaError
 
@@ -141,6 +141,10 @@ class GroupMember(ABC):
             lowest=static_lowest if lowest is None else lowest,
             highest=highest,
         ).compose(answered, failed)
+
+    def rebalance_failed(self, error: str) -> None:
+        """Note that an attempt to rebalance failed."""
+        self._trace(RebalanceFailed(at_ms=self._clock.now_ms, error=error))
 
     # For the consumer
 

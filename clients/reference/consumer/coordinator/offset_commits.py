@@ -26,6 +26,7 @@ from clients.reference.consumer.errors import (
     RebalanceInProgressError,
     RetriableCommitFailedError,
     WakeupError,
+    error_name,
 )
 from clients.reference.consumer.request_future import RequestFuture
 from clients.reference.consumer.subscription.subscription_state import SubscriptionState
@@ -224,7 +225,7 @@ class OffsetCommits:
             OffsetCommitEnded(
                 at_ms=self._clock.now_ms,
                 offsets={f"{topic}-{index}": stored.offset for (topic, index), stored in offsets.items()},
-                error="" if error is None else getattr(error, "name", type(error).__name__),
+                error="" if error is None else error_name(error),
             )
         )
 

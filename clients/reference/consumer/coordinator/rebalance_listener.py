@@ -9,7 +9,7 @@ from clients.reference.consumer.calls import Call, Clock, Invoke
 from clients.reference.consumer.errors import ConsumerError, WakeupError
 from clients.reference.consumer.subscription.positions import TopicPartition
 from clients.reference.consumer.subscription.subscription_state import SubscriptionState
-from clients.reference.telemetry.trace import CallbackFailed, PartitionsGivenUp, Trace
+from clients.reference.telemetry.trace import CallbackFailed, ListenerReturned, PartitionsGivenUp, Trace
 
 
 class ConsumerRebalanceListener(Protocol):
@@ -47,7 +47,7 @@ class RebalanceListenerInvoker:
         listener = self._subscriptions.listener
         if listener is None:
             return None
-        return (yield from self._invoke(listener.on_partitions_assigned, partitions))
+        return (yield from self._invoke(listener.on_partitions_assigned, partitions, "assigned"))
 
     def revoked(self, partitions: Collection[TopicPartition]) -> Call[Exception | None]:
         """Report partitions that the consumer gives up."""
@@ -65,20 +65,22 @@ class RebalanceListenerInvoker:
         if listener is None:
             return None
         call = getattr(listener, method, None) or listener.on_partitions_revoked
-        return (yield from self._invoke(call, partitions))
+        return (yield from self._invoke(call, partitions, "lost" if lost else "revoked"))
 
     def _invoke(
-        self, call: Callable[[list[TopicPartition]], None], partitions: Collection[TopicPartition]
+        self, call: Callable[[list[TopicPartition]], None], partitions: Collection[TopicPartition], what: str
     ) -> Call[Exception | None]:
-        given = sorted(partitions)
+        given, began_ms = sorted(partitions), self._clock.now_ms
         try:
             yield Invoke(lambda: call(given))
         except WakeupError:
             raise
         except Exception as raised:
-            what = f"{type(raised).__name__}: {raised}"
-            self._trace(CallbackFailed(at_ms=self._clock.now_ms, who="rebalance listener", what=what))
+            why = f"{type(raised).__name__}: {raised}"
+            self._trace(CallbackFailed(at_ms=self._clock.now_ms, who="rebalance listener", what=why))
             return raised
+        now_ms = self._clock.now_ms
+        self._trace(ListenerReturned(at_ms=now_ms, what=what, elapsed_ms=now_ms - began_ms))
         return None
 
 

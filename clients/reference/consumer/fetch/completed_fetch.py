@@ -10,7 +10,7 @@ before it is left, and the position stays at it (CSM-FET-09).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
@@ -31,6 +31,7 @@ from harness.wire.records import (
     unread_batches,
 )
 from harness.wire.records.decoding import left_over, read_records
+from harness.wire.records.encoding import read_varint
 from harness.wire.source import Source
 
 
@@ -84,6 +85,19 @@ class _Reading:
             raise left_over(len(self._data) - self._at, self.header)
         return True
 
+    @property
+    def at(self) -> int:
+        """How many bytes of the batch's records were read."""
+        return self._at
+
+    def size_bytes(self, at: int, count: int) -> int:
+        """Return the size of ``count`` records that begin ``at`` there."""
+        began = at
+        for _ in range(count):
+            body_bytes, at = read_varint(self._data, at)
+            at += body_bytes
+        return at - began
+
 
 def leader_epoch_of(header: BatchHeader) -> int | None:
     """Return the epoch of the leader that appended the batch, or None if it has none."""
@@ -95,7 +109,8 @@ class CompletedFetch:
     """A partition's data, from a Fetch response to the last record that the application takes.
 
     ``next_fetch_offset`` is the offset at which the application continues, ``last_epoch`` the leader epoch of the batch
-    before it. ``records_read`` counts what was returned so far.
+    before it. ``records_read`` counts what was returned so far, and ``bytes_read`` what was decoded for it. ``on_end``
+    is called once, when nothing is left.
     """
 
     def __init__(
@@ -105,7 +120,8 @@ class CompletedFetch:
         self.next_fetch_offset = fetch_offset
         self.last_epoch: int | None = None
         self.is_initialized = False
-        self.records_read = 0
+        self.records_read = self.bytes_read = 0
+        self.on_end: Callable[[CompletedFetch], None] | None = None
         self._settings = settings
         self._batches: Iterator[UnreadBatch] = unread_batches(data.records)
         self._found_batch = False
@@ -125,9 +141,18 @@ class CompletedFetch:
 
     def drain(self) -> None:
         """Drop what is left, and the memory of the response. Nothing more is returned."""
+        self._release()
+        self._tell_end()
+
+    def _release(self) -> None:
         self._is_read = True
         self.data = _NOTHING
         self._batches, self._reading, self._pending, self._error = iter(()), None, [], None
+
+    def _tell_end(self) -> None:
+        tell, self.on_end = self.on_end, None
+        if tell is not None:
+            tell(self)
 
     def fetch_records(self, deserializers: Deserializers, most: int) -> Call[list[ConsumerRecord]]:
         """Return the next records, at most ``most``, and move ``next_fetch_offset`` over them.
@@ -149,6 +174,8 @@ class CompletedFetch:
             self.next_fetch_offset, self.last_epoch = records[-1].offset + 1, records[-1].leader_epoch
         else:
             self.next_fetch_offset, self.last_epoch = self._read_offset, self._read_epoch
+        if self.is_consumed:
+            self._tell_end()
         return records
 
     def _take(self, most: int) -> list[ConsumerRecord]:
@@ -171,17 +198,23 @@ class CompletedFetch:
     def _end(self) -> None:
         if self.data.records and not self._found_batch:
             raise WireError("no-whole-batch", "the response has data, but no complete batch")
-        self.drain()
+        self._release()
 
     def _read(self, reading: _Reading, most: int, records: list[ConsumerRecord]) -> None:
         """Append records of the present batch, without those before the offset that was asked for."""
         chunk: list[ConsumerRecord] = []
+        began = reading.at
         try:
             if reading.read(most - len(records), chunk):
                 self._reading = None
         finally:
+            # A batch with an invalid record does not say how far it was read.
+            size_bytes = (reading.at - began) or reading.size_bytes(began, len(chunk))
             if chunk and chunk[0].offset < self._read_offset:
-                chunk = [record for record in chunk if record.offset >= self._read_offset]
+                wanted = [record for record in chunk if record.offset >= self._read_offset]
+                size_bytes -= reading.size_bytes(began, len(chunk) - len(wanted))
+                chunk = wanted
+            self.bytes_read += size_bytes
             if chunk:
                 records += chunk
                 self._advance(chunk[-1].offset + 1, chunk[-1].leader_epoch)

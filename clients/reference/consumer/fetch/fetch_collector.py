@@ -26,7 +26,12 @@ from clients.reference.consumer.fetch.fetch_request import FetchSettings
 from clients.reference.consumer.subscription.positions import FetchPosition, OffsetAndMetadata
 from clients.reference.consumer.subscription.subscription_state import SubscriptionState
 from clients.reference.metadata.topic_metadata import TopicPartition
-from clients.reference.telemetry.fetch_events import FetchDropped, FetchFailed, RecordsReturned
+from clients.reference.telemetry.fetch_events import (
+    FetchDropped,
+    FetchFailed,
+    NothingToReturn,
+    RecordsReturned,
+)
 from clients.reference.telemetry.trace import Trace, no_trace
 from harness.wire.errors import WireError
 
@@ -124,9 +129,12 @@ class FetchCollector:
             # An error without data is raised once. With data it stays in front of them.
             if fetch.is_empty and not following.data.records:
                 self._buffer.poll()
+                following.drain()
             raise
         self._buffer.next_in_line = following if is_ready else None
         self._buffer.poll()
+        if not is_ready:
+            following.drain()
         return True
 
     def _add_records(self, current: CompletedFetch, fetch: Fetch) -> Call[None]:
@@ -148,6 +156,8 @@ class FetchCollector:
             self._subscriptions.advance(partition, after)
             fetch.position_advanced = True
             self._trace_return(partition, len(records), position, after)
+        else:
+            self._trace_nothing(partition, position)
         fetch.add(partition, records, OffsetAndMetadata(current.next_fetch_offset, "", current.last_epoch))
         if current.is_consumed and current.records_read:
             self._subscriptions.move_to_end(partition)
@@ -260,10 +270,28 @@ class FetchCollector:
                 record_count=count,
                 offset=before.offset,
                 next_offset=after.offset,
-                lag=self._subscriptions.lag(partition, self._settings.isolation_level),
-                lead=self._subscriptions.lead(partition),
+                **self._distances(partition),
             )
         )
+
+    def _trace_nothing(self, partition: TopicPartition, at: FetchPosition) -> None:
+        if self._trace is no_trace:
+            return
+        self._trace(
+            NothingToReturn(
+                at_ms=self._clock.now_ms,
+                partition=_name(partition),
+                offset=at.offset,
+                **self._distances(partition),
+            )
+        )
+
+    def _distances(self, partition: TopicPartition) -> dict[str, int | None]:
+        """Return how far the position is from the log's end and beginning."""
+        return {
+            "lag": self._subscriptions.lag(partition, self._settings.isolation_level),
+            "lead": self._subscriptions.lead(partition),
+        }
 
 
 def _name(partition: TopicPartition) -> str:

@@ -16,7 +16,7 @@ from clients.reference.consumer.calls import Call, Clock, Timer
 from clients.reference.consumer.consumer_metadata import ConsumerMetadata
 from clients.reference.consumer.consumer_network_client import ConsumerNetworkClient
 from clients.reference.consumer.deserializers import Deserializers
-from clients.reference.consumer.errors import UnsupportedVersionError
+from clients.reference.consumer.errors import UnsupportedVersionError, error_name
 from clients.reference.consumer.fetch.completed_fetch import CompletedFetch
 from clients.reference.consumer.fetch.fetch_buffer import FetchBuffer
 from clients.reference.consumer.fetch.fetch_collector import Fetch, FetchCollector
@@ -33,6 +33,7 @@ from clients.reference.consumer.fetch.fetch_session_handler import (
     FetchRequestData,
     FetchSessionHandler,
 )
+from clients.reference.consumer.fetch.fetch_tally import FetchTally
 from clients.reference.consumer.offsets.leader_changes import validate_position
 from clients.reference.consumer.request_future import RequestFuture
 from clients.reference.consumer.subscription.subscription_state import SubscriptionState
@@ -220,9 +221,12 @@ class Fetcher:
             if answer.error.name == "FETCH_SESSION_TOPIC_ID_ERROR":
                 self._metadata.request_update()
             return
+        tally = FetchTally(node_id, len(answer.partitions), self._clock, self._trace)
         for partition, part in answer.partitions.items():
             offset = data.partitions[partition].fetch_offset
-            self._buffer.add(self.completed_component(partition, part, offset, self._settings))
+            completed = self.completed_component(partition, part, offset, self._settings)
+            completed.on_end = tally.add
+            self._buffer.add(completed)
         self._learn_leaders(answer)
 
     def _learn_leaders(self, answer: FetchAnswer) -> None:
@@ -254,7 +258,7 @@ class Fetcher:
                 partitions=0,
                 size_bytes=0,
                 usable=False,
-                error=getattr(error, "name", type(error).__name__),
+                error=error_name(error),
             )
         )
 

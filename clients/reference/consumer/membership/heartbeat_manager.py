@@ -15,6 +15,7 @@ from clients.reference.config.consumer_config import ConsumerConfig
 from clients.reference.consumer.calls import Clock
 from clients.reference.consumer.coordinator.generation import Generation
 from clients.reference.consumer.coordinator.group_errors import group_error, unexpected_error
+from clients.reference.consumer.errors import error_name
 from clients.reference.consumer.membership.assignments import told
 from clients.reference.consumer.membership.heartbeat_contents import HeartbeatContents
 from clients.reference.consumer.membership.heartbeat_times import HeartbeatTimes
@@ -103,6 +104,7 @@ class HeartbeatManager:
             return
         self.times.ended()
         if error.code:
+            self._rebalance_failed(error.name)
             self._refused(error)
             return
         self.times.answered(body.heartbeat_interval // timedelta(milliseconds=1))
@@ -140,7 +142,13 @@ class HeartbeatManager:
         if getattr(error, "retriable", False):
             self.times.failed()
         else:
+            self._rebalance_failed(error_name(error))
             self._member.fail(error)
+
+    def _rebalance_failed(self, error: str) -> None:
+        """Note an error that the coordinator gave during a reconciliation, as Java does whatever it means."""
+        if self._member.state is MembershipState.RECONCILING:
+            self._member.rebalance_failed(error)
 
 
 def _complete(body: Message, future: RequestFuture[None], sent: Generation) -> None:

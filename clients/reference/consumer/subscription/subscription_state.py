@@ -26,6 +26,7 @@ from clients.reference.errors import IllegalStateError
 from clients.reference.telemetry.trace import StateChanged, Trace
 
 NO_RESET = "none"
+NO_REPLICA = -1
 
 
 class SubscriptionState(Subscription):
@@ -360,6 +361,13 @@ class SubscriptionState(Subscription):
         """Return the replica to read from instead of the leader, or None."""
         state = self._assigned.get(partition)
         return state.preferred_replica_at(now_ms) if state else None
+
+    def read_replicas(self) -> dict[str, int]:
+        """Return the preferred replica of each ``topic-partition``, -1 for none. May be called from any thread."""
+        return {
+            f"{topic}-{index}": NO_REPLICA if state.preferred_replica is None else state.preferred_replica
+            for (topic, index), state in list(self._assigned.items())
+        }
 
     def clear_preferred_replica(self, partition: TopicPartition) -> int | None:
         """Go back to the leader. Return the replica that was preferred, or None."""

@@ -143,11 +143,3 @@ def test_if_one_cannot_be_created_those_before_it_are_closed():
     with raises_code(PluginError, "plugin-failed", setting="value.deserializer"):
         plugins(own_setting="x", key_deserializer=plugin, value_deserializer=object())
     assert plugin.told[-1] == "close"
-
-
-@pytest.mark.parametrize("count", [0, 1])
-def test_reporters_get_no_metrics_and_a_warning_says_so(caplog, count):
-    reporters = [Plugin() for _ in range(count)]
-    plugins(own_setting="x", metric_reporters=reporters, value_deserializer=Plugin())
-    assert [record.levelname for record in caplog.records] == ["WARNING"] * count
-    assert all("init" not in reporter.told for reporter in reporters)

@@ -1,0 +1,394 @@
+"""The consumer's metrics as a fold over trace events, and as told of consumers in virtual time."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from math import isnan
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clients.reference.telemetry import fetch_events as fetches
+from clients.reference.telemetry import trace as event
+from clients.reference.telemetry.consumer_metrics import (
+    CLIENT,
+    COORDINATOR,
+    FETCH,
+    NODE,
+    PARTITION,
+    TOPIC,
+    ConsumerMetrics,
+)
+from clients.reference.telemetry.metrics import MetricName, Scope
+from harness.simulated.scheduler import WALL_MS_AT_ZERO
+from harness.wire.records import BatchBuilder, Codec, read_headers
+from suites.properties.group_member import Member
+from suites.properties.group_simulation import Group
+
+A, B = ("t", 0), ("t", 1)
+HEADER_BYTES = 61
+#: A window that ends after every trial.
+WHOLE_MS = 3_600_000
+
+
+def of(values: dict[MetricName, float], scope: Scope, subject: str = "") -> dict[str, float]:
+    """Return the metrics of one subject by name."""
+    tags = (("client-id", "c"), *scope.tags(subject))
+    return {
+        name.name: value for name, value in values.items() if (name.group, name.tags) == (scope.group, tags)
+    }
+
+
+def shown(
+    metrics: ConsumerMetrics, scope: Scope = CLIENT, subject: str = "", now_ms: int = 0
+) -> dict[str, float]:
+    return of(metrics.read({}, now_ms), scope, subject)
+
+
+def response(api: str, latency_ms: int, **more: Any) -> event.ResponseReceived:
+    plain = {"at_ms": 0, "node": 1, "correlation_id": 1, "size_bytes": 10}
+    return event.ResponseReceived(**{**plain, "api": api, "latency_ms": latency_ms, **more})
+
+
+def moved(machine: str, before: str, cause: str, after: str, at_ms: int) -> event.StateChanged:
+    return event.StateChanged(
+        at_ms=at_ms, machine=machine, subject="g", before=before, cause=cause, after=after
+    )
+
+
+def answered(**given_: Any) -> fetches.FetchAnswered:
+    plain = {"at_ms": 0, "node": 1, "session_id": 1, "partitions": 1, "size_bytes": 9, "usable": True}
+    return fetches.FetchAnswered(**{**plain, **given_})
+
+
+# Single events
+
+
+def test_only_usable_responses_count_as_fetches():
+    metrics = ConsumerMetrics("c", None)
+    metrics(response("Fetch", 7, throttle_ms=4))
+    metrics(answered())
+    metrics(response("Fetch", 90, throttle_ms=0))
+    metrics(answered(usable=False, error="FETCH_SESSION_ID_NOT_FOUND"))
+    metrics(answered(usable=False, error="DisconnectException"))
+    metrics(response("Metadata", 50))
+    told = shown(metrics, FETCH)
+    assert (told["fetch-latency-avg"], told["fetch-latency-max"], told["fetch-total"]) == (7, 7, 1)
+    assert shown(metrics, NODE, "1")["request-latency-max"] == 7
+    assert told["fetch-throttle-time-max"] == 4
+    assert shown(metrics)["response-total"] == shown(metrics)["network-io-total"] == 3
+
+
+def test_a_consumed_response_counts_for_the_client_and_its_topics():
+    metrics = ConsumerMetrics("c", None)
+    metrics(fetches.FetchConsumed(at_ms=0, node=1, records={"t": 3, "u": 1}, size_bytes={"t": 30, "u": 20}))
+    metrics(fetches.FetchConsumed(at_ms=0, node=1, records={"t": 0}, size_bytes={"t": 0}))
+    client, topic = shown(metrics, FETCH), shown(metrics, TOPIC, "t")
+    assert (client["records-consumed-total"], client["bytes-consumed-total"]) == (4, 50)
+    assert (client["records-per-request-avg"], client["fetch-size-avg"], client["fetch-size-max"]) == (
+        2,
+        25,
+        50,
+    )
+    assert (topic["records-consumed-total"], topic["bytes-consumed-total"]) == (3, 30)
+    assert (topic["records-per-request-avg"], topic["fetch-size-max"]) == (1.5, 30)
+
+
+def test_lag_and_lead_of_partitions_and_of_all():
+    metrics = ConsumerMetrics("c", None)
+    for partition, lag, lead in (("my-t-0", 5, 7), ("my-t-0", 3, 9), ("my-t-1", 8, None)):
+        metrics(
+            fetches.RecordsReturned(
+                at_ms=0, partition=partition, record_count=1, offset=0, next_offset=1, lag=lag, lead=lead
+            )
+        )
+    metrics(fetches.NothingToReturn(at_ms=0, partition="my-t-0", offset=1, lag=1, lead=9))
+    metrics.assigned(["my-t-0", "my-t-1"])
+    one, client = shown(metrics, PARTITION, "my-t-0"), shown(metrics, FETCH)
+    assert one == {
+        "records-lag": 1,
+        "records-lag-avg": 3,
+        "records-lag-max": 5,
+        "records-lead": 9,
+        "records-lead-avg": pytest.approx(25 / 3),
+        "records-lead-min": 7,
+        "preferred-read-replica": -1,
+    }
+    assert (client["records-lag-max"], client["records-lead-min"]) == (8, 7)
+    assert isnan(shown(metrics, PARTITION, "my-t-1")["records-lead"])
+    [name] = {name.tags for name in metrics.names() if name.name == "records-lag" and "0" in name.tags[2]}
+    assert name == (("client-id", "c"), ("topic", "my-t"), ("partition", "0"))
+
+
+def test_the_metrics_of_a_partition_go_with_it_and_reporters_learn_of_it():
+    added: list[MetricName] = []
+    removed: list[MetricName] = []
+    metrics = ConsumerMetrics("c", None, added=added.append, removed=removed.append)
+    before = set(metrics.names())
+    metrics.assigned(["t-0", "t-1"])
+    metrics(fetches.NothingToReturn(at_ms=0, partition="t-0", offset=1, lag=1, lead=9))
+    assert set(metrics.names()) == set(added) | before == set(metrics.read({}, 0)) | before
+    assert of(metrics.read({"t-1": 3}, 0), PARTITION, "t-1") == {"preferred-read-replica": 3}
+    metrics.assigned(["t-1"])
+    assert set(metrics.names()) == (set(added) | before) - set(removed)
+    assert {dict(name.tags)["partition"] for name in removed} == {"0"} and len(removed) == 7
+    metrics.assigned([])
+    assert set(metrics.names()) == before
+
+
+def test_a_classic_rebalance_lasts_from_the_first_join_to_the_sync():
+    metrics = ConsumerMetrics("c", "classic")
+    group = COORDINATOR["classic"]
+    assert shown(metrics, group)["last-rebalance-seconds-ago"] == -1
+    metrics(moved("member", "UNJOINED", "join", "PREPARING_REBALANCE", 1_000))
+    metrics(event.RebalanceFailed(at_ms=1_100, error="MEMBER_ID_REQUIRED"))
+    metrics(moved("member", "PREPARING_REBALANCE", "join", "PREPARING_REBALANCE", 1_200))
+    metrics(response("JoinGroup", 40, at_ms=1_300))
+    metrics(moved("member", "PREPARING_REBALANCE", "joined", "COMPLETING_REBALANCE", 1_300))
+    metrics(response("SyncGroup", 5, at_ms=1_400))
+    metrics(moved("member", "COMPLETING_REBALANCE", "synced", "STABLE", 1_400))
+    told = shown(metrics, group, now_ms=4_500)
+    assert (told["rebalance-latency-total"], told["rebalance-total"], told["failed-rebalance-total"]) == (
+        400,
+        1,
+        1,
+    )
+    assert (told["join-time-max"], told["join-total"], told["sync-time-avg"], told["sync-total"]) == (
+        40,
+        1,
+        5,
+        1,
+    )
+    assert told["last-rebalance-seconds-ago"] == 3
+    assert told["rebalance-rate-per-hour"] == pytest.approx(3_600 / 33.1)
+
+
+def test_a_reconciliation_lasts_until_it_is_acknowledged():
+    metrics, group = ConsumerMetrics("c", "consumer"), COORDINATOR["consumer"]
+    for before, cause, after, at_ms in (
+        ("JOINING", "target", "RECONCILING", 100),
+        ("RECONCILING", "target", "RECONCILING", 200),
+        ("RECONCILING", "reconciled", "ACKNOWLEDGING", 350),
+        ("ACKNOWLEDGING", "reached", "STABLE", 400),
+        ("STABLE", "target", "RECONCILING", 500),
+        ("RECONCILING", "fenced", "FENCED", 600),
+        ("JOINING", "target", "RECONCILING", 700),
+        ("RECONCILING", "reached", "STABLE", 710),
+    ):
+        metrics(moved("membership", before, cause, after, at_ms))
+    told = shown(metrics, group)
+    assert (told["rebalance-latency-total"], told["rebalance-latency-max"]) == (260, 250)
+    assert told["rebalance-total"] == 2 and "join-total" not in told
+
+
+def test_heartbeats_commits_and_callbacks():
+    metrics, group = ConsumerMetrics("c", "classic"), COORDINATOR["classic"]
+    assert shown(metrics, group)["last-heartbeat-seconds-ago"] == -1
+    metrics(
+        event.RequestSent(at_ms=1_000, node=1, api="Heartbeat", version=4, correlation_id=1, size_bytes=9)
+    )
+    for api, latency_ms in (("Heartbeat", 3), ("Heartbeat", 9), ("OffsetCommit", 4)):
+        metrics(response(api, latency_ms))
+    for what, elapsed_ms in (("assigned", 1), ("revoked", 2), ("lost", 3), ("lost", 5)):
+        metrics(event.ListenerReturned(at_ms=0, what=what, elapsed_ms=elapsed_ms))
+    told = shown(metrics, group, now_ms=2_999)
+    assert (told["heartbeat-response-time-max"], told["heartbeat-total"]) == (9, 2)
+    assert (told["commit-latency-avg"], told["commit-total"]) == (4, 1)
+    assert told["last-heartbeat-seconds-ago"] == 1
+    assert [told[f"partition-{what}-latency-max"] for what in ("assigned", "revoked", "lost")] == [1, 2, 5]
+    assert told["partition-lost-latency-avg"] == 4
+
+
+def test_the_application_polls():
+    metrics = ConsumerMetrics("c", None)
+    assert shown(metrics)["last-poll-seconds-ago"] == -1 and isnan(shown(metrics)["poll-idle-ratio-avg"])
+    metrics.poll_began(100)
+    metrics.poll_ended(100, 100)  # it took no time, so there is no ratio
+    metrics.poll_began(200)
+    metrics.poll_ended(200, 500)
+    told = shown(metrics, now_ms=2_300)
+    assert (told["time-between-poll-avg"], told["time-between-poll-max"]) == (50, 100)
+    assert told["poll-idle-ratio-avg"] == 0.75 and told["last-poll-seconds-ago"] == 2
+
+
+def test_latest_smallest_and_hourly_values():
+    metrics = ConsumerMetrics("c", "classic", window_ms=1_000, samples=2)
+    for at_ms, lead in ((0, 9), (100, 2), (3_000, 4)):
+        metrics(fetches.NothingToReturn(at_ms=at_ms, partition="t-0", offset=1, lead=lead))
+    told = shown(metrics, PARTITION, "t-0", 3_100)
+    assert (told["records-lead"], told["records-lead-min"]) == (4, 4)
+    assert isnan(shown(metrics, FETCH, now_ms=9_000)["records-lead-min"])
+
+
+# Whole consumers in virtual time
+
+
+class Measured:
+    """A member and its metrics, which are folded whenever ``look`` is called."""
+
+    def __init__(self, member: Member) -> None:
+        config = member.config
+        protocol = None if config.group_id is None else config.group_protocol
+        self.member, self.metrics = member, ConsumerMetrics("c", protocol, window_ms=WHOLE_MS)
+        self._folded = 0
+        self._totals: dict[MetricName, float] = {}
+
+    def look(self) -> dict[MetricName, float]:
+        """Fold what has happened, and return the values. Fail if a total has fallen."""
+        trace = self.member.trace
+        self.metrics.fold(deque(trace[self._folded :]))
+        self._folded = len(trace)
+        replicas = self.member.core.read_replicas()
+        self.metrics.assigned(replicas)
+        values = self.metrics.read(replicas, self.member.world.now_ms)
+        assert set(values) == set(self.metrics.names())
+        totals = {name: value for name, value in values.items() if name.name.endswith("-total")}
+        assert all(totals[name] >= value for name, value in self._totals.items())
+        self._totals = totals
+        return values
+
+    def partitions(self) -> set[str]:
+        """Return the partitions that have metrics."""
+        tags = [dict(name.tags) for name in self.look() if "partition" in dict(name.tags)]
+        return {f"{each['topic']}-{each['partition']}" for each in tags}
+
+
+def batch(count: int, codec: Codec) -> bytes:
+    builder = BatchBuilder(codec, WALL_MS_AT_ZERO)
+    for number in range(count):
+        builder.append(WALL_MS_AT_ZERO, None, b"v" * number, ())
+    return builder.build()
+
+
+def plain_bytes(counts: Iterable[int]) -> int:
+    """Return the size of the records of batches, uncompressed."""
+    whole = [batch(count, Codec.NONE) for count in counts]
+    assert all(len(read_headers(each)) == 1 for each in whole)
+    return sum(len(each) - HEADER_BYTES for each in whole)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    counts=st.lists(st.integers(1, 40), max_size=6),
+    later=st.lists(st.integers(1, 40), max_size=3),
+    most=st.integers(1, 60),
+    codec=st.sampled_from([Codec.NONE, Codec.GZIP]),
+    looks_ms=st.lists(st.integers(1, 400), max_size=5),
+    cut_at=st.integers(0, 8),
+)
+def test_totals_are_what_happened(counts, later, most, codec, looks_ms, cut_at):
+    """What is consumed is what poll() returned, once. Lag and lead are those of the position. No total falls."""
+    group = Group(partitions=2)
+    member = group.member(
+        group_id=None, enable_auto_commit=False, fetch_max_wait_ms=100, max_poll_records=most
+    )
+    measured = Measured(member)
+    member.do(member.core.assign([A, B]))
+    group.cluster.fill("t", 0, [batch(count, codec) for count in counts], group.scheduler.now_ns)
+    member.polls(timeout_ms=50)
+    for number, for_ms in enumerate(looks_ms):
+        group.run(for_ms)
+        if number == cut_at:
+            group.proxy().refuse("test")
+        if number == cut_at + 1:
+            group.proxy().accept("test")
+        told = of(measured.look(), FETCH)
+        assert told["records-consumed-total"] <= len(member.records)
+    group.proxy().accept("test")
+    group.cluster.fill("t", 1, [batch(count, codec) for count in later], group.scheduler.now_ns)
+    stored = sum((*counts, *later))
+    group.until(lambda: len(member.records) == stored)
+    group.run(2_000)  # the brokers have told the end of every partition
+    values = measured.look()
+    for partition in (A, B):
+        end = sum(counts if partition == A else later)
+        told = of(values, PARTITION, f"t-{partition[1]}")
+        assert member.do(member.core.position(partition)) == end
+        assert (told["records-lag"], told["records-lead"]) == (0, end)
+    told, topic = of(values, FETCH), of(values, TOPIC, "t")
+    assert told["records-consumed-total"] == topic["records-consumed-total"] == stored
+    assert told["bytes-consumed-total"] == topic["bytes-consumed-total"] == plain_bytes((*counts, *later))
+
+
+@settings(max_examples=15, deadline=None)
+@given(count=st.integers(2, 60), most=st.integers(1, 59), close=st.booleans())
+def test_a_response_that_is_given_up_counts_as_far_as_it_was_returned(count, most, close):
+    group = Group(partitions=1)
+    member = group.member(group_id=None, max_poll_records=most)
+    measured = Measured(member)
+    member.do(member.core.assign([A]))
+    group.cluster.fill("t", 0, [batch(count, Codec.NONE)], group.scheduler.now_ns)
+    member.loop = lambda: None
+    returned = 0
+    while not returned:
+        returned = member.do(member.core.poll(1_000)).count
+    of_position = of(measured.look(), PARTITION, "t-0")
+    assert of_position["records-lag"] == count - returned and of_position["records-lead"] == returned
+    member.do(member.core.close() if close else member.core.unsubscribe())
+    told = of(measured.look(), FETCH)
+    assert told["records-consumed-total"] == returned == min(count, most)
+    builder = BatchBuilder(Codec.NONE, WALL_MS_AT_ZERO)
+    for number in range(returned):
+        builder.append(WALL_MS_AT_ZERO, None, b"v" * number, ())
+    assert told["bytes-consumed-total"] == len(builder.build()) - HEADER_BYTES
+
+
+def test_records_before_the_position_are_not_consumed():
+    """A position in the middle of a batch: the broker sends the whole batch."""
+    group = Group(partitions=1)
+    member = group.member(group_id=None)
+    measured = Measured(member)
+    member.do(member.core.assign([A]))
+    group.cluster.fill("t", 0, [batch(10, Codec.NONE)], group.scheduler.now_ns)
+    member.core.seek(A, 7)
+    member.polls(timeout_ms=50)
+    group.until(lambda: len(member.records) == 3)
+    group.run(1_000)
+    told = of(measured.look(), FETCH)
+    assert told["records-consumed-total"] == 3
+    assert told["bytes-consumed-total"] == plain_bytes([10]) - plain_bytes([7])
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    protocol=st.sampled_from(["classic", "consumer"]),
+    steps=st.lists(st.sampled_from(["join", "leave", "commit", "wait"]), min_size=1, max_size=5),
+)
+def test_a_group_is_told_as_it_was(protocol, steps):
+    """Requests are those that the brokers answered, partitions those that are owned, rebalances those that ended."""
+    group = Group(partitions=4)
+    first = group.member(group_protocol=protocol, enable_auto_commit=False).subscribe().polls()
+    measured = Measured(first)
+    others: list[Member] = []
+    group.until(lambda: len(first.owned) == 4)
+    for step in steps:
+        if step == "join":
+            others.append(group.member(group_protocol=protocol).subscribe().polls())
+        elif step == "leave" and others:
+            gone = others.pop()
+            gone.do(gone.core.close())
+        elif step == "commit":
+            group.until(lambda: first.coordinator.state.told == "STABLE")
+            first.do(first.core.commit_sync())
+        group.run(10_000)
+        assert measured.partitions() == {f"t-{index}" for index in first.owned}
+    told = of(measured.look(), COORDINATOR[protocol])
+    assert told["assigned-partitions"] == len(first.owned)
+    assert told["commit-total"] == len(first.kinds(event.OffsetCommitEnded))
+    assert told["heartbeat-total"] == sum(
+        each.api in ("Heartbeat", "ConsumerGroupHeartbeat") for each in first.kinds(event.ResponseReceived)
+    )
+    assert 0 <= told["last-heartbeat-seconds-ago"] <= 6
+    assert told["rebalance-total"] >= 1 and told["rebalance-latency-total"] >= 0
+    heard = [what for what, _ in first.told]
+    for what in ("assigned", "revoked", "lost"):
+        assert isnan(told[f"partition-{what}-latency-max"]) == (what not in heard)
+    if protocol == "classic":
+        assert told["rebalance-total"] == told["sync-total"] == first.states().count("STABLE")
+        assert told["join-total"] == first.states().count("COMPLETING_REBALANCE")
+        assert first.states()[-1] == "STABLE"
+        tried = [each for each in first.kinds(event.StateChanged) if each.cause == "join"]
+        assert told["failed-rebalance-total"] == len(tried) - told["sync-total"] >= 1  # without a member id
