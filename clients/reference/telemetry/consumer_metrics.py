@@ -1,6 +1,6 @@
 """The consumer's metrics, by the Java client's names: a fold over trace events, and what the driver measures.
 
-The metrics of a partition exist while it is assigned. A response of Fetch counts as consumed when nothing of it is
+The metrics of a partition exist while it is assigned. A response of Fetch counts as consumed when none of it is
 left, as in Java, so records-consumed-total is behind while poll() returns it in parts. The request-latency of a node
 is that of Fetch, and the throttle time that of all requests.
 

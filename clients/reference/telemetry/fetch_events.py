@@ -31,7 +31,7 @@ class FetchAnswered(TraceEvent, tag="fetch_answered", frozen=True, kw_only=True)
 
 
 class FetchConsumed(TraceEvent, tag="fetch_consumed", frozen=True, kw_only=True):
-    """Nothing is left of a Fetch response with data: all of it was returned or dropped.
+    """All data of a Fetch response were returned or dropped.
 
     ``records`` are those that were returned, by topic, and ``size_bytes`` their size, uncompressed.
     """

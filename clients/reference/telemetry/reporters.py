@@ -39,11 +39,11 @@ class Reporters:
                 ) from error
 
     def added(self, name: MetricName) -> None:
-        """Tell them of a new metric."""
+        """Report a new metric."""
         self._tell("metric_added", name)
 
     def removed(self, name: MetricName) -> None:
-        """Tell them that a metric is gone."""
+        """Report that a metric is gone."""
         self._tell("metric_removed", name)
 
     def _tell(self, method: str, name: MetricName) -> None:

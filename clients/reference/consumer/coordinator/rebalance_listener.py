@@ -47,7 +47,7 @@ class RebalanceListenerInvoker:
         listener = self._subscriptions.listener
         if listener is None:
             return None
-        return (yield from self._invoke(listener.on_partitions_assigned, partitions, "assigned"))
+        return (yield from self._timed("assigned", listener.on_partitions_assigned, partitions))
 
     def revoked(self, partitions: Collection[TopicPartition]) -> Call[Exception | None]:
         """Report partitions that the consumer gives up."""
@@ -65,22 +65,30 @@ class RebalanceListenerInvoker:
         if listener is None:
             return None
         call = getattr(listener, method, None) or listener.on_partitions_revoked
-        return (yield from self._invoke(call, partitions, "lost" if lost else "revoked"))
+        return (yield from self._timed("lost" if lost else "revoked", call, partitions))
+
+    def _timed(
+        self, what: str, call: Callable[[list[TopicPartition]], None], partitions: Collection[TopicPartition]
+    ) -> Call[Exception | None]:
+        began_ms = self._clock.now_ms
+        error = yield from self._invoke(call, partitions)
+        if error is None:
+            now_ms = self._clock.now_ms
+            self._trace(ListenerReturned(at_ms=now_ms, what=what, elapsed_ms=now_ms - began_ms))
+        return error
 
     def _invoke(
-        self, call: Callable[[list[TopicPartition]], None], partitions: Collection[TopicPartition], what: str
+        self, call: Callable[[list[TopicPartition]], None], partitions: Collection[TopicPartition]
     ) -> Call[Exception | None]:
-        given, began_ms = sorted(partitions), self._clock.now_ms
+        given = sorted(partitions)
         try:
             yield Invoke(lambda: call(given))
         except WakeupError:
             raise
         except Exception as raised:
-            why = f"{type(raised).__name__}: {raised}"
-            self._trace(CallbackFailed(at_ms=self._clock.now_ms, who="rebalance listener", what=why))
+            what = f"{type(raised).__name__}: {raised}"
+            self._trace(CallbackFailed(at_ms=self._clock.now_ms, who="rebalance listener", what=what))
             return raised
-        now_ms = self._clock.now_ms
-        self._trace(ListenerReturned(at_ms=now_ms, what=what, elapsed_ms=now_ms - began_ms))
         return None
 
 

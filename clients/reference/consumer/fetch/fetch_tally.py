@@ -1,4 +1,4 @@
-"""FetchTally: what is returned of one Fetch response, told when nothing of it is left (FetchMetricsAggregator)."""
+"""FetchTally: counts what is returned of one Fetch response, until none of it is left (FetchMetricsAggregator)."""
 
 from __future__ import annotations
 

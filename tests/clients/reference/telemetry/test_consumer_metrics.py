@@ -1,4 +1,4 @@
-"""The consumer's metrics as a fold over trace events, and as told of consumers in virtual time."""
+"""The consumer's metrics as a fold over trace events, and those of whole consumers in virtual time."""
 
 from __future__ import annotations
 
@@ -280,7 +280,7 @@ def plain_bytes(counts: Iterable[int]) -> int:
     cut_at=st.integers(0, 8),
 )
 def test_totals_are_what_happened(counts, later, most, codec, looks_ms, cut_at):
-    """What is consumed is what poll() returned, once. Lag and lead are those of the position. No total falls."""
+    """The consumed records are those that poll() returned, once. Lag and lead fit the position. No total falls."""
     group = Group(partitions=2)
     member = group.member(
         group_id=None, enable_auto_commit=False, fetch_max_wait_ms=100, max_poll_records=most
