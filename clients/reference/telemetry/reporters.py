@@ -1,7 +1,8 @@
 """Reporters: the plug-ins of metric.reporters of one client, which learn of every metric.
 
 A reporter has ``init(names, read)``: the metrics at the start, and a function that returns the values of all. Optional
-are ``metric_added(name)`` for a metric of a new topic, partition or node, and ``metric_removed(name)``.
+are ``metric_added(name)`` for a metric of a new topic, partition or node, and ``metric_removed(name)``. A reporter is
+called while the client's metrics are locked, and must not use the client.
 """
 
 from __future__ import annotations

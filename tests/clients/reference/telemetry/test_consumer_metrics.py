@@ -24,6 +24,8 @@ from clients.reference.telemetry.consumer_metrics import (
 )
 from clients.reference.telemetry.metrics import MetricName, Scope
 from harness.simulated.scheduler import WALL_MS_AT_ZERO
+from harness.wire.apis import Api
+from harness.wire.error_table import error_for
 from harness.wire.records import BatchBuilder, Codec, read_headers
 from suites.properties.group_member import Member
 from suites.properties.group_simulation import Group
@@ -392,3 +394,24 @@ def test_a_group_is_told_as_it_was(protocol, steps):
         assert first.states()[-1] == "STABLE"
         tried = [each for each in first.kinds(event.StateChanged) if each.cause == "join"]
         assert told["failed-rebalance-total"] == len(tried) - told["sync-total"] >= 1  # without a member id
+
+
+@pytest.mark.parametrize("code", [14, 25])  # COORDINATOR_LOAD_IN_PROGRESS, UNKNOWN_MEMBER_ID
+def test_a_heartbeat_that_is_refused_fails_only_a_reconciliation_in_progress(code):
+    group = Group(partitions=1)
+    member = group.member(group_protocol="consumer").subscribe()
+    measured = Measured(member)
+    member.do(member.core.poll(0))  # it joins, and does not poll again, so it does not reconcile
+    group.until(lambda: member.coordinator.state.told == "RECONCILING")
+    group.brokers.fates(code, api=Api.CONSUMER_GROUP_HEARTBEAT)
+    sent = len(group.brokers.requests(Api.CONSUMER_GROUP_HEARTBEAT))
+    group.until(lambda: len(group.brokers.requests(Api.CONSUMER_GROUP_HEARTBEAT)) > sent)
+    group.run(100)
+    [failed] = member.kinds(event.RebalanceFailed)
+    assert failed.error == error_for(code).name
+    member.polls()
+    group.until(lambda: member.owned == [0] and member.coordinator.state.told == "STABLE")
+    group.brokers.fates(code, api=Api.CONSUMER_GROUP_HEARTBEAT)
+    group.run(10_000)
+    told = of(measured.look(), COORDINATOR["consumer"])
+    assert told["failed-rebalance-total"] == 1 and told["rebalance-total"] >= 1

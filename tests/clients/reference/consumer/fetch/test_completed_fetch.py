@@ -204,6 +204,7 @@ def test_an_invalid_record_stops_after_the_good_records(run, make_batch):
     assert [each.offset for each in run(fetch.fetch_records(BYTES, 500))] == [5, 6]
     with raises_code(CorruptRecordError, "record-corrupt", partition="t-0", offset="7"):
         run(fetch.fetch_records(BYTES, 500))
+    assert fetch.bytes_read == len(good) - 61
 
 
 def test_bytes_after_the_last_record_are_an_error(run, make_batch):
@@ -211,6 +212,20 @@ def test_bytes_after_the_last_record_are_an_error(run, make_batch):
     assert [each.offset for each in run(fetch.fetch_records(BYTES, 500))] == [0]
     with raises_code(CorruptRecordError, "record-corrupt", partition="t-0", offset="1"):
         run(fetch.fetch_records(BYTES, 500))
+    assert fetch.bytes_read == len(make_batch(0, [b"a"])) - 61
+
+
+@pytest.mark.parametrize("taken", [0, 1, 2, 3])
+def test_the_end_is_reported_once_with_what_was_taken(run, make_batch, taken):
+    fetch, ends = fetched(make_batch(0, [b"a", b"b"])), []
+    fetch.on_end = lambda ended: ends.append((ended.records_read, ended.bytes_read))
+    for _ in range(taken):
+        run(fetch.fetch_records(BYTES, 1))
+    assert len(ends) == (taken == 3)  # two records, and the end of the data
+    fetch.drain()
+    fetch.drain()
+    records = min(taken, 2)
+    assert ends == [(records, len(make_batch(0, [b"a", b"b"][:records])) - 61 if records else 0)]
 
 
 @pytest.mark.parametrize("size", [5, 60, 62])
