@@ -94,6 +94,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "gave-up-by-itself": ("revoked-all-though-cooperative",),
     "gave-up-for-another-reason": ("lost-told-as-revoked-after-a-rebalance",),
     "gives-up-anyway": ("loss-as-revocation",),
+    "group-may-rebalance-after-a-change": ("rebalanced-without-an-end",),
     "group-may-begin-later": ("record-passed-over-after-a-commit",),
     "harness-stalled": ("again-before-harness-stalled",),
     "held-bytes": ("again-after-bytes-were-held", "again-while-others-are-held"),

@@ -8,6 +8,7 @@ from msgspec.structs import replace as changed
 
 from harness.model.consumer_contract import (
     Consumed,
+    ConsumerError,
     OffsetsCommitted,
     PartitionsAssigned,
     PartitionsLost,
