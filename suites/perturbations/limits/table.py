@@ -64,7 +64,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "connection-ended": ("again-long-after-a-cut", "again-after-hanging-up-on-answer"),
     "closes-before-it-tells": ("loss-kept-back",),
     "coordinator-out-of-reach": ("goes-on-before-a-cut",),
-    "could-not-leave": ("stayed-without-polls-before-a-cut",),
+    "could-not-leave": ("stayed-unpolled-before-a-cut",),
     "dated-by-a-later-attempt": ("record-dated-after-its-last-attempt", "record-dated-before-its-call"),
     "dropped-by-application": ("undelivered-after-a-failure",),
     "duplicate-sequence-answer": ("ack-of-another-duplicate",),

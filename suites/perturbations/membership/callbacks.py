@@ -92,7 +92,7 @@ PERTURBATIONS = (
         _once,
     ),
     _kind(
-        "stayed-without-polls",
+        "stayed-unpolled",
         ("frames",),
         "stays in its group although its application does not poll",
         "stays-unpolled",
@@ -100,7 +100,7 @@ PERTURBATIONS = (
         _stays,
     ),
     _kind(
-        "stayed-without-polls-before-a-cut",
+        "stayed-unpolled-before-a-cut",
         ("frames", "faults"),
         "stays in its group although its application does not poll, before connections are cut",
         "stays-unpolled",

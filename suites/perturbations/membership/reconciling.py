@@ -97,7 +97,7 @@ PERTURBATIONS = (
         _called_late,
     ),
     _kind(
-        "given-up-without-a-commit",
+        "reconciled-without-a-commit",
         "frames",
         "gives a partition up without the automatic commit before that",
         "given-up-before-commit",
