@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.attacks.formats.hostile_values import FRAGMENTS, VALUES, Raw
 
 #: By profile: 40 in the fast tier, 300 in ``make test``, 20,000 in ``make test-formats``.
-EXAMPLES = {10: 40, 60: 300}.get(settings.default.max_examples if settings.default else 60, 20_000)
+EXAMPLES = {"quick": 40, "thorough": 20_000}.get(settings.get_current_profile_name(), 300)
 #: The number of examples for tests that take a hundred times as long, because they do more than reading.
 SLOW_EXAMPLES = {40: 4, 300: 20}.get(EXAMPLES, 400)
 
