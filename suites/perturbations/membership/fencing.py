@@ -31,7 +31,13 @@ def _steady(evidence: Evidence) -> Sequence[Place]:
         (process, at)
         for process, beats in all_beats(evidence).items()
         for at, beat in enumerate(beats)
-        if at > 1 and beat.is_steady and beats[at - 1].is_steady and is_accepted(beat) and _is_next(beat)
+        if at > 1
+        and beat.is_steady
+        and beats[at - 1].is_steady
+        and is_accepted(beat)
+        and _is_next(beat)
+        # An error that comes at the same moment is a reason to join again.
+        and beat.now.code == 0
     ]
 
 

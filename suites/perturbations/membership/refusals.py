@@ -87,7 +87,7 @@ def _request(evidence: Evidence, event: object) -> Asked | None:
         for each in of_group(evidence, COMMIT).get(str(event.producer), ())
         if event.invoke_ns <= each.sent_ns and each.request.arrived_ns <= event.complete_ns
     ]
-    return found[0] if len(found) == 1 and found[0].answer is not None else None
+    return found[0] if len(found) == 1 and found[0].reached_ns is not None else None
 
 
 def _reported_done(evidence: Evidence, place: int) -> Evidence:
