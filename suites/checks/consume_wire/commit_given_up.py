@@ -31,6 +31,8 @@ CSM-OFC-01 (``ConsumerCoordinator#commitOffsetsSync``, ``#commitOffsetsAsync``).
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -85,24 +87,30 @@ def tried(evidence: Evidence, how: str) -> Iterator[Tried]:
     """
     made = sent(evidence)
     events = [event for event in evidence.history if isinstance(event, OffsetsCommitted) and event.how == how]
+    same: defaultdict[object, list[OffsetsCommitted]] = defaultdict(list)
     for event in events:
-        process = str(event.producer)
+        same[_content(event)].append(event)
+    for event in events:
         offsets = {at.partition: at.offset for at in event.offsets if at.topic == evidence.record.topic}
-        tries = tuple(
-            each
-            for each in made.get(process, ())
-            if event.invoke_ns <= each.arrived_ns <= event.complete_ns and each.offsets == offsets
-        )
+        requests = made.get(str(event.producer), [])
+        first = bisect_left(requests, event.invoke_ns, key=_arrived_ns)
+        last = bisect_right(requests, event.complete_ns, key=_arrived_ns)
+        tries = tuple(each for each in requests[first:last] if each.offsets == offsets)
         alike = [
             other
-            for other in events
-            if other.producer == event.producer
-            and other.offsets == event.offsets
-            and other.invoke_ns <= event.complete_ns
-            and event.invoke_ns <= other.complete_ns
+            for other in same[_content(event)]
+            if other.invoke_ns <= event.complete_ns and event.invoke_ns <= other.complete_ns
         ]
         if tries and len(alike) == 1:
             yield Tried(event, tries)
+
+
+def _arrived_ns(each: Sent) -> int:
+    return each.arrived_ns
+
+
+def _content(event: OffsetsCommitted) -> object:
+    return event.producer, tuple((at.topic, at.partition, at.offset) for at in event.offsets)
 
 
 def given_up(evidence: Evidence) -> Iterator[Tried]:
