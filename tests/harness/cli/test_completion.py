@@ -50,7 +50,7 @@ def test_the_installed_command_completes_values(line, offered):
         (completion.guarantees, "at-", ["at-most-once", "at-least-once"]),
         (completion.outcomes, "given", ["given_up"]),
         (completion.names("faults"), "thro", ["throttle"]),
-        (completion.names("checks"), "lost-c", ["lost-commit"]),
+        (completion.names("checks"), "los", ["lost", "lost-as-revoked", "lost-commit"]),
         (completion.settings, "acks=", ["acks=all", "acks=-1", "acks=0", "acks=1"]),
         (completion.settings, "enable.idempotence=t", ["enable.idempotence=true"]),
         (completion.loads, "records=10,par", ["records=10,partitions="]),

@@ -10,7 +10,14 @@ from itertools import pairwise
 
 from harness.model.contract import OpComplete, OpInvoke
 from harness.model.evidence import Evidence
-from harness.model.harness_events import HARNESS, HarnessEvent, RecordsWritten, TransactionEnded
+from harness.model.harness_events import (
+    HARNESS,
+    AsideWritten,
+    HarnessEvent,
+    RecordsWritten,
+    TransactionEnded,
+)
+from harness.model.mode import BOTH_MODES
 from harness.model.rows import FrameKind
 from harness.model.verdicts import Guarantee
 from harness.planning import selection
@@ -20,7 +27,6 @@ from harness.simulated.judged import RUN_ID
 from harness.simulated.selection import assert_simulated
 from harness.simulated.trial import SimulatedTrial
 
-ONE_BROKER = "scripted:4.3.1x1"
 #: Calm, and with the events that a perturbation may need: attempts without a response, requests that never arrive.
 SITUATIONS = (
     ("produce/calm", Guarantee.AT_LEAST_ONCE),
@@ -52,14 +58,37 @@ GROUPS = tuple(
     )
     for guarantee in (Guarantee.AT_LEAST_ONCE, Guarantee.AT_MOST_ONCE)
 )
+#: What only some perturbations need: commits of other kinds, slow rebalances, fatal errors, a log that loses its end.
+RARE = tuple(
+    (scenario, Guarantee.AT_LEAST_ONCE)
+    for scenario in (
+        "consume/disconnect-assigned",
+        "consume/unclean-election",
+        "delivery/paused",
+        "group/auto-commit-join",
+        "group/auto-commit-out-of-range",
+        "group/commit-answer-late-async",
+        "group/commit-stale-epoch-auto",
+        "group/epoch-fatal",
+        "group/join-new-protocol",
+        "group/join-new-protocol-auto-commit",
+        "group/late-poll-new-protocol",
+        "group/listener-throws-revoked-new-protocol",
+        "group/long-processing-new-protocol",
+        "group/offsets-unstable",
+        "group/slow-rebalance",
+        "group/wakeup-while-joining",
+    )
+)
 
 
 @cache
 def trial(scenario: str, guarantee: Guarantee, seed: int = 1) -> Evidence:
-    """Return the evidence of the reference client in virtual time."""
+    """Return the evidence of the reference client in virtual time, with as many brokers as the scenario needs."""
     [ref] = selection.clients(["reference"], ())
-    once = replace(registry.scenario(scenario), guarantees=(guarantee,))
-    return SimulatedTrial(spec_of(once, assert_simulated(ref), seed, ONE_BROKER), RUN_ID).run()
+    once = replace(registry.scenario(scenario), guarantees=(guarantee,), modes=BOTH_MODES)
+    broker = f"scripted:4.3.1x{once.needs_brokers}"
+    return SimulatedTrial(spec_of(once, assert_simulated(ref), seed, broker), RUN_ID).run()
 
 
 def trials() -> list[Evidence]:
@@ -142,7 +171,7 @@ def _across(evidence: Evidence) -> Iterator[str]:
         yield "phases are not in order"
     sent: Counter[int] = Counter()
     for event in evidence.history:
-        if isinstance(event, RecordsWritten):
+        if isinstance(event, RecordsWritten | AsideWritten):
             sent.update(event.partitions)
         elif isinstance(event, TransactionEnded):
             sent.update([*event.partitions, *event.ends])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from msgspec.structs import replace as changed
@@ -16,7 +17,7 @@ from suites.perturbations.perturbation import drawn
 from suites.perturbations.table import NOT_JUDGED, PERTURBATIONS, perturbations
 from suites.perturbations.trying import OPTIONAL, plain
 from testkit.codes import raises_code
-from tests.suites.perturbations.conftest import lacks, trial, trials
+from tests.suites.perturbations.conftest import GROUPS, RARE, SITUATIONS, lacks, trial
 
 #: Defects that once passed unnoticed, by the perturbation that adds them.
 PASSED_ONCE = {
@@ -36,66 +37,31 @@ PASSED_ONCE = {
     "a trace deleted": "trace-missing",
     "a trace cut to 10 events": "trace-cut",
 }
-#: They need events that no simulated trial of one broker has.
+#: They need events that no simulated trial here has.
 LIVE = {
     *(
         "in-another-topic",
         "of-another-producer",
     ),  # of a load with several producers and topics: see test_loads
     "added-header",
-    "buffer-dropped-by-a-pause",
     "frame-unseen",
     "one-in-flight-too-many",
+    "passed-over-after-truncation",  # of a log that grows again: see tests/suites/checks/consume
     "several-in-flight-of-one",
     "stuck-on-an-answer",
     "trace-no-backoff",
-    # They need trials of groups of KIP-848: see tests/suites/checks/consume_wire.
-    "acknowledged-what-was-refused",
-    "reconciled-without-a-commit",
-    "kept-a-fatal-error-back",
-    "own-interval-kept",
-    "own-interval-kept-before-a-cut",
-    "stale-commit-given-up",
-    "stayed-unpolled",
-    "stayed-unpolled-before-a-cut",
-    "went-on-after-it-left",
-    # They need longer trials of groups: see tests/suites/checks/consume.
-    "commit-lost-long-after-a-failure",
-    "goes-on-before-long-work",
-    # They need commits of other kinds: see tests/suites/checks/consume_wire.
-    "automatic-commit-forgotten",
-    "automatic-commit-not-repeated",
-    "automatic-commits-in-a-row",
-    "commit-of-a-doubtful-position",
-    "commit-of-an-unknown-position",
-    "commit-of-its-own-generation",
-    "commit-repeated-unasked",
-    "commit-result-after-a-wait",
-    "commit-results-swapped",
-    "commit-under-a-name",
-    "committed-while-reading",
-    "given-up-without-a-commit",
-    "poll-raises-for-a-commit",
-    # They need a slow rebalance: see tests/suites/checks/consume_wire.
-    "join-cut-after-an-error",
-    "join-cut-by-request-timeout",
-    "joined-again-when-woken",
-    # They need an unclean election, and so three brokers: see tests/suites/checks/consume.
-    "leader-epoch-not-named",
-    "lost-record-at-another-offset",
-    "passed-over-after-truncation",
-    "read-on-after-truncation",
-    "went-back-behind-the-parting",
 }
 
 
 def fitting(kind):
     """Return the first trial that a kind fits, with its perturbation, or None."""
-    for evidence in trials():
-        base = evidence if kind.channels & OPTIONAL else plain(evidence)
-        if kind.fits(base):
-            return base
-    return None
+    bases = map(partial(_base, kind), (*SITUATIONS, *GROUPS, *RARE))
+    return next((base for base in bases if kind.fits(base)), None)
+
+
+def _base(kind, situation):
+    evidence = trial(*situation)
+    return evidence if kind.channels & OPTIONAL else plain(evidence)
 
 
 def test_there_are_enough_kinds_and_each_has_a_description():

@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 
 import pytest
 
 from harness.model.evidence import Evidence
-from harness.model.mode import BOTH_MODES
 from harness.model.verdicts import Guarantee
-from harness.planning import selection
-from harness.plugins import registry
-from harness.simulated.generated import spec_of
-from harness.simulated.judged import RUN_ID
-from harness.simulated.selection import assert_simulated
-from harness.simulated.trial import SimulatedTrial
 from suites.perturbations.trying import plain
+from tests.suites.perturbations.conftest import trial
 
 
 @cache
 def simulated(scenario: str, seed: int = 1) -> Evidence:
     """Return the evidence of a group under at-least-once, without its trace."""
-    [ref] = selection.clients(["reference"], ())
-    once = replace(registry.scenario(scenario), guarantees=(Guarantee.AT_LEAST_ONCE,), modes=BOTH_MODES)
-    broker = f"scripted:4.3.1x{once.needs_brokers}"
-    return plain(SimulatedTrial(spec_of(once, assert_simulated(ref), seed, broker), RUN_ID).run())
+    return plain(trial(scenario, Guarantee.AT_LEAST_ONCE, seed))
 
 
 @pytest.fixture(scope="session")
