@@ -20,8 +20,9 @@ from suites.analysis.consuming.timing import SLACK_NS
 from suites.checks.consume.call_accepted import may_be_owned
 from suites.checks.consume.illegal_call_accepted import ATTEMPT, POLL
 from suites.checks.consume.wakeup_unheard import due_ns
-from suites.perturbations.consuming.deliveries import CONSUME, HISTORY
+from suites.perturbations.consuming.deliveries import HISTORY
 from suites.perturbations.consuming.edits import called, wall_ns, with_added
+from suites.perturbations.consuming.kinds import CONSUME
 
 WAKEUP = "wakeup"
 #: The place of a call that is about none.

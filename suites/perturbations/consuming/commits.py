@@ -17,8 +17,9 @@ from suites.analysis.consuming.timing import SLACK_NS
 from suites.checks.consume.commit_regress import steps
 from suites.checks.consume.committed_early import justified
 from suites.checks.consume.lost_commit import expected
-from suites.perturbations.consuming.deliveries import ALO, CONSUME, HISTORY, MORE_NS
+from suites.perturbations.consuming.deliveries import ALO, HISTORY, MORE_NS
 from suites.perturbations.consuming.edits import commit, with_added, with_stored
+from suites.perturbations.consuming.kinds import CONSUME
 
 Spot = tuple[str, int, int, int]
 

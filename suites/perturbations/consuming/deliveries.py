@@ -23,11 +23,12 @@ from suites.analysis.consuming.resets import OUT_OF_RANGE, may_reset
 from suites.analysis.consuming.timing import SLACK_NS
 from suites.checks.consume.redelivered import begun
 from suites.perturbations.consuming.edits import delivery, nap, with_added, with_changed, with_fault
+from suites.perturbations.consuming.kinds import CONSUME
 from suites.perturbations.edits import with_spec
 from suites.perturbations.perturbation import channels
 
 HISTORY = channels("history")
-CONSUME = frozenset({"consume"})
+
 MORE_NS, NAP_NS = 100 * NS_PER_MS, 500 * NS_PER_MS
 Stray = tuple[str, int, int]
 

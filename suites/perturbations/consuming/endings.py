@@ -24,7 +24,7 @@ from suites.analysis.consuming.ownership import Ownership, ownerships
 from suites.analysis.consuming.timing import SLACK_NS, idle_bound_ms
 from suites.analysis.disturbance import client_stalls
 from suites.checks.consume.orphaned import healed
-from suites.perturbations.consuming.deliveries import CONSUME, HISTORY, neighbours_value, once
+from suites.perturbations.consuming.deliveries import HISTORY, neighbours_value, once
 from suites.perturbations.consuming.edits import (
     SECOND_NS,
     commit,
@@ -37,6 +37,7 @@ from suites.perturbations.consuming.edits import (
     with_stored,
     without_place,
 )
+from suites.perturbations.consuming.kinds import CONSUME
 from suites.perturbations.perturbation import channels
 
 BEYOND_NS, STALL_NS, WORK_NS = 2 * SECOND_NS, 4 * SECOND_NS, 2 * SECOND_NS

@@ -9,8 +9,8 @@ from harness.model.evidence import Evidence
 from harness.model.verdicts import Verdict
 from harness.plugins.perturbation import Perturbation
 from suites.checks.consume.listener_error_hidden import OTHER_CALLS, Thrown, thrown
-from suites.perturbations.consuming.deliveries import CONSUME
 from suites.perturbations.consuming.edits import with_changed
+from suites.perturbations.consuming.kinds import CONSUME
 from suites.perturbations.perturbation import channels
 
 

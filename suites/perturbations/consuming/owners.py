@@ -18,7 +18,7 @@ from suites.analysis.consuming.lives import Life, lives
 from suites.analysis.consuming.ownership import Ownership, ownerships
 from suites.analysis.consuming.timing import MAX_POLL, SESSION, SLACK_NS, setting_ms
 from suites.analysis.consuming.unaware import excused
-from suites.perturbations.consuming.deliveries import CONSUME, HISTORY, MORE_NS
+from suites.perturbations.consuming.deliveries import HISTORY, MORE_NS
 from suites.perturbations.consuming.edits import (
     delivery,
     nap,
@@ -28,6 +28,7 @@ from suites.perturbations.consuming.edits import (
     with_fault,
     without_place,
 )
+from suites.perturbations.consuming.kinds import CONSUME
 from suites.perturbations.perturbation import channels
 
 #: Partition, the old owner and the end of its ownership, the new owner and the beginning of its own.

@@ -10,12 +10,11 @@ from harness.model.consumer_contract import Place
 from harness.model.evidence import Evidence
 from harness.model.rows import Frame
 from harness.model.verdicts import Verdict
-from harness.plugins.perturbation import Perturbation
 from suites.analysis.consuming.asked import Asked
 from suites.analysis.consuming.generations import Generation
 from suites.checks.consume_wire.assignment_not_followed import Applied, applied, syncs
-from suites.perturbations.consuming.deliveries import CONSUME
 from suites.perturbations.consuming.edits import with_changed
+from suites.perturbations.consuming.kinds import of_consumers
 from suites.perturbations.membership.exchanges import with_edits
 from suites.perturbations.perturbation import channels
 
@@ -87,58 +86,49 @@ def _less(evidence: Evidence, place: int) -> Evidence:
     return _with_partitions(evidence, each, sorted(each.told.partitions)[1:])
 
 
-def _kind(
-    name: str,
-    changes: frozenset[str],
-    defect: str,
-    code: str,
-    places: Callable[[Evidence], Sequence[int]],
-    apply: Callable[[Evidence, int], Evidence],
-    verdict: Verdict = Verdict.FAIL,
-) -> Perturbation:
-    return Perturbation(name, changes, defect, (code,), places, apply, verdict, workloads=CONSUME)
-
-
 PERTURBATIONS = (
-    _kind(
+    of_consumers(
         "led-without-assigning",
         FRAMES,
         "sends no assignment although it leads, as a member that is not static",
         "leader-assigns-nothing",
         _syncs(_leads),
         _nothing,
+        Verdict.FAIL,
     ),
-    _kind(
+    of_consumers(
         "led-twice-over",
         FRAMES,
         "assigns a partition to two members",
         "assigned-to-two",
         _syncs(_leads),
         _twice,
+        Verdict.FAIL,
     ),
-    _kind(
+    of_consumers(
         "assigned-without-leading",
         FRAMES,
         "sends an assignment although another member leads",
         "follower-assigns",
         _syncs(lambda generation, _: not generation.leads),
         _follower,
-        Verdict.DIFFERS,
     ),
-    _kind(
+    of_consumers(
         "applied-what-was-not-given",
         HISTORY,
         "tells its listener of a partition that no assignment gave it since the last one that it told",
         "assigned-not-given",
         _told(_not_given),
         _more,
+        Verdict.FAIL,
     ),
-    _kind(
+    of_consumers(
         "applied-less-than-given",
         HISTORY,
         "does not tell its listener of a partition that its assignment gave it",
         "given-not-assigned",
         _told(_is_needed),
         _less,
+        Verdict.FAIL,
     ),
 )

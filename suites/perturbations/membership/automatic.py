@@ -25,8 +25,9 @@ from suites.analysis.way import SLACK_NS as WAY_NS
 from suites.checks.consume_wire.auto_commit_failure import has_other_trouble
 from suites.checks.consume_wire.auto_commit_pace import MANY, due, given_up, is_able, is_steady
 from suites.checks.consume_wire.commit_without_position import doubts, knows
-from suites.perturbations.consuming.deliveries import ALO, CONSUME
+from suites.perturbations.consuming.deliveries import ALO
 from suites.perturbations.consuming.edits import wall_ns, with_added
+from suites.perturbations.consuming.kinds import CONSUME
 from suites.perturbations.edits import with_frames
 from suites.perturbations.membership.exchanges import refused, with_edits, without
 from suites.perturbations.perturbation import channels

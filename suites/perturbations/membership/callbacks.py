@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from harness.model.evidence import Evidence
 from harness.model.units import NS_PER_MS
-from harness.model.verdicts import Verdict
-from harness.plugins.perturbation import Perturbation
 from suites.checks.consume_wire.refusal_acknowledged import refusals
 from suites.checks.consume_wire.stays_unpolled import LongTurn, long_turns
-from suites.perturbations.consuming.deliveries import CONSUME
 from suites.perturbations.consuming.edits import with_changed, with_fault
+from suites.perturbations.consuming.kinds import of_consumers
 from suites.perturbations.membership.exchanges import asking, with_edits, without
 from suites.perturbations.perturbation import channels
 
@@ -69,47 +66,34 @@ def _goes_on(evidence: Evidence, place: int) -> Evidence:
     return with_edits(evidence, asking(turn.next.now, epoch=turn.left.before.member.epoch))
 
 
-def _kind(
-    name: str,
-    changes: Sequence[str],
-    defect: str,
-    code: str,
-    places: Callable[[Evidence], Sequence[int]],
-    apply: Callable[[Evidence, Any], Evidence],
-) -> Perturbation:
-    return Perturbation(
-        name, channels(*changes), defect, (code,), places, apply, Verdict.DIFFERS, workloads=CONSUME
-    )
-
-
 PERTURBATIONS = (
-    _kind(
+    of_consumers(
         "acknowledged-what-was-refused",
-        ("history",),
+        channels("history"),
         "acknowledges a change of partitions although its listener has failed",
         "refusal-acknowledged",
         _refused,
         _once,
     ),
-    _kind(
+    of_consumers(
         "stayed-unpolled",
-        ("frames",),
+        channels("frames"),
         "stays in its group although its application does not poll",
         "stays-unpolled",
         _left,
         _stays,
     ),
-    _kind(
+    of_consumers(
         "stayed-unpolled-before-a-cut",
-        ("frames", "faults"),
+        channels("frames", "faults"),
         "stays in its group although its application does not poll, before connections are cut",
         "stays-unpolled",
         _left,
         _stays_before_a_cut,
     ),
-    _kind(
+    of_consumers(
         "went-on-after-it-left",
-        ("frames",),
+        channels("frames"),
         "goes on with its epoch after it has left, because its application had not polled",
         "goes-on-after-leaving",
         _back,

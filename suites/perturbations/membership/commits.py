@@ -24,8 +24,9 @@ from suites.checks.consume_wire.stored_offset_overlooked import (
     Overlooked,
     of_committed_data,
 )
-from suites.perturbations.consuming.deliveries import ALO, CONSUME
+from suites.perturbations.consuming.deliveries import ALO
 from suites.perturbations.consuming.edits import with_changed
+from suites.perturbations.consuming.kinds import CONSUME
 from suites.perturbations.membership.exchanges import asking, refused, with_edits
 from suites.perturbations.perturbation import channels
 

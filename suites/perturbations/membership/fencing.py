@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec.structs import replace as changed
@@ -11,13 +11,12 @@ from harness.model.consumer_contract import PartitionsLost, PartitionsRevoked
 from harness.model.evidence import Evidence
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
-from harness.plugins.perturbation import Perturbation
 from suites.analysis.consuming.beats import OWNED, Beat, all_beats
 from suites.analysis.consuming.fences import FENCES
 from suites.checks.consume_wire.fenced_member import Loss, losses
 from suites.checks.consume_wire.heartbeat_contents import is_accepted
-from suites.perturbations.consuming.deliveries import CONSUME
 from suites.perturbations.consuming.edits import nap, wall_ns, with_added, with_changed
+from suites.perturbations.consuming.kinds import of_consumers
 from suites.perturbations.membership.exchanges import answer_lost, asking, refused, with_edits
 from suites.perturbations.perturbation import channels
 
@@ -118,75 +117,66 @@ def _revocable(evidence: Evidence) -> Sequence[int]:
     return [at for at in _told(evidence) if list(losses(evidence))[at].fence.is_settled]
 
 
-def _kind(
-    name: str,
-    changes: Sequence[str],
-    defect: str,
-    code: str,
-    places: Callable[[Evidence], Sequence[Any]],
-    apply: Callable[[Evidence, Any], Evidence],
-    verdict: Verdict = Verdict.FAIL,
-) -> Perturbation:
-    return Perturbation(name, channels(*changes), defect, (code,), places, apply, verdict, workloads=CONSUME)
-
-
 PERTURBATIONS = (
-    _kind(
+    of_consumers(
         "rejoined-after-silence",
-        ("frames",),
+        channels("frames"),
         "joins again with epoch 0 after a heartbeat without an answer",
         "rejoins-after-loss",
         _steady,
         _anew,
+        Verdict.FAIL,
     ),
-    _kind(
+    of_consumers(
         "rejoined-after-silence-before-a-nap",
-        ("frames", "history"),
+        channels("frames", "history"),
         "joins again with epoch 0 after a heartbeat without an answer, before its process is stopped",
         "rejoins-after-loss",
         _steady,
         _anew_before_a_nap,
+        Verdict.FAIL,
     ),
-    _kind(
+    of_consumers(
         "other-epoch-after-silence",
-        ("frames",),
+        channels("frames"),
         "repeats a heartbeat without an answer with another epoch",
         "other-epoch-after-loss",
         _steady,
         _other_epoch,
+        Verdict.FAIL,
     ),
-    _kind(
+    of_consumers(
         "went-on-though-fenced",
-        ("frames",),
+        channels("frames"),
         "goes on with its epoch after it was fenced",
         "fenced-goes-on",
         _steady,
         _fenced,
+        Verdict.FAIL,
     ),
-    _kind(
+    of_consumers(
         "loss-kept-back",
-        ("history",),
+        channels("history"),
         "does not tell its listener that a fenced member has lost its partitions",
         "loss-not-told",
         _told,
         _silent,
+        Verdict.FAIL,
     ),
-    _kind(
+    of_consumers(
         "loss-told-late",
-        ("history",),
+        channels("history"),
         "tells its listener of a loss only after it has joined again",
         "joins-before-loss",
         _told,
         _late,
-        Verdict.DIFFERS,
     ),
-    _kind(
+    of_consumers(
         "loss-as-revocation",
-        ("history",),
+        channels("history"),
         "tells its listener of a loss as if it were a revocation",
         "loss-told-as-revoked",
         _revocable,
         _as_revoked,
-        Verdict.DIFFERS,
     ),
 )

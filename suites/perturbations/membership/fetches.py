@@ -13,7 +13,7 @@ from harness.model.verdicts import Verdict
 from harness.plugins.perturbation import Perturbation
 from suites.analysis.consuming.asked import Asked, of_group
 from suites.checks.consume_wire.fetches_at_a_time import FETCH, followers, is_given_up
-from suites.perturbations.consuming.deliveries import CONSUME
+from suites.perturbations.consuming.kinds import CONSUME
 from suites.perturbations.edits import with_frames
 from suites.perturbations.membership.exchanges import with_edits
 from suites.perturbations.perturbation import channels

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace as changed
 
@@ -10,10 +10,9 @@ from harness.model.consumer_rows import FetchPart
 from harness.model.evidence import Evidence
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
-from harness.plugins.perturbation import Perturbation, Place
 from suites.checks.consume_wire.fetch_session_broken import REFUSALS, Step, may_lack_some, steps
-from suites.perturbations.consuming.deliveries import CONSUME
 from suites.perturbations.consuming.edits import with_fault
+from suites.perturbations.consuming.kinds import of_consumers
 from suites.perturbations.membership.exchanges import answer_lost, with_edits
 from suites.perturbations.perturbation import channels
 
@@ -88,55 +87,49 @@ def _lost(evidence: Evidence, place: int) -> Evidence:
     return answer_lost(evidence, step.before, step.fetch)
 
 
-def _kind(
-    name: str,
-    defect: str,
-    code: str,
-    places: Callable[[Evidence], Sequence[Place]],
-    apply: Callable[[Evidence, Place], Evidence],
-    *more: str,
-    verdict: Verdict = Verdict.FAIL,
-) -> Perturbation:
-    changes = FRAMES | channels(*more)
-    return Perturbation(name, changes, defect, (code,), places, apply, verdict, workloads=CONSUME)
-
-
 PERTURBATIONS = (
-    _kind(
+    of_consumers(
         "fetch-epoch-skipped",
+        FRAMES,
         "skips an epoch of a fetch session",
         "fetch-session-epoch",
         _seen,
         _skipped,
+        Verdict.FAIL,
     ),
-    _kind(
+    of_consumers(
         "fetch-epoch-skipped-before-a-cut",
+        channels("frames", "faults"),
         "skips an epoch of a fetch session, before connections are cut",
         "fetch-session-epoch",
         _seen,
         _skipped_before_a_cut,
-        "faults",
+        Verdict.FAIL,
     ),
-    _kind(
+    of_consumers(
         "fetch-session-invented",
+        FRAMES,
         "fetches in a session that no broker gave it",
         "fetch-session-not-given",
         _places,
         _invented,
+        Verdict.FAIL,
     ),
-    _kind(
+    of_consumers(
         "fetch-session-kept-though-refused",
+        FRAMES,
         "goes on with a fetch session that the broker has refused",
         "fetch-session-refused",
         _answered,
         _refused,
+        Verdict.FAIL,
     ),
-    _kind(
+    of_consumers(
         "fetch-session-kept-after-loss",
+        FRAMES,
         "goes on with a fetch session of which an answer was lost with its connection",
         "fetch-session-after-loss",
         _answered_within,
         _lost,
-        verdict=Verdict.DIFFERS,
     ),
 )

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace as changed
 
 from harness.model.consumer_contract import Place
 from harness.model.evidence import Evidence
-from harness.model.verdicts import Verdict
-from harness.plugins.perturbation import Perturbation
 from suites.analysis.consuming.asked import of_group
 from suites.analysis.consuming.handovers import Told, told
 from suites.analysis.consuming.lives import lives
 from suites.analysis.consuming.timing import SLACK_NS
 from suites.checks.consume_wire.gives_up_otherwise import limit, rebalances, revocations
-from suites.perturbations.consuming.deliveries import CONSUME
 from suites.perturbations.consuming.edits import with_changed
+from suites.perturbations.consuming.kinds import of_consumers
 from suites.perturbations.membership.exchanges import without
 from suites.perturbations.perturbation import channels
 
@@ -73,19 +71,8 @@ def _stays_out(evidence: Evidence, place: int) -> Evidence:
     return without(evidence, [each for each in requests if each.request.arrived_ns > step.told.at_ns])
 
 
-def _kind(
-    name: str,
-    changes: frozenset[str],
-    defect: str,
-    code: str,
-    places: Callable[[Evidence], Sequence[int]],
-    apply: Callable[[Evidence, int], Evidence],
-) -> Perturbation:
-    return Perturbation(name, changes, defect, (code,), places, apply, Verdict.DIFFERS, workloads=CONSUME)
-
-
 PERTURBATIONS = (
-    _kind(
+    of_consumers(
         "kept-eagerly",
         HISTORY,
         "does not give up its partitions before an eager rebalance",
@@ -93,7 +80,7 @@ PERTURBATIONS = (
         _given_up_before,
         _keeps,
     ),
-    _kind(
+    of_consumers(
         "revoked-all-though-cooperative",
         HISTORY,
         "gives up all partitions in a cooperative rebalance, before it is closed",
@@ -101,7 +88,7 @@ PERTURBATIONS = (
         _revoked,
         _revokes_all,
     ),
-    _kind(
+    of_consumers(
         "stayed-out-after-a-revocation",
         channels("frames"),
         "does not join again after it has given up partitions in a cooperative rebalance",

@@ -9,11 +9,10 @@ from msgspec.structs import replace as changed
 
 from harness.model.evidence import Evidence
 from harness.model.verdicts import Verdict
-from harness.plugins.perturbation import Perturbation
 from harness.wire.error_table import BY_NAME
 from suites.analysis.consuming.beats import OWNED, Beat
 from suites.checks.consume_wire.heartbeat_contents import beats, is_accepted, is_next
-from suites.perturbations.consuming.deliveries import CONSUME
+from suites.perturbations.consuming.kinds import of_consumers
 from suites.perturbations.membership.exchanges import Edits, answer_lost, asking, refused, with_edits
 from suites.perturbations.perturbation import channels
 
@@ -83,74 +82,75 @@ def _ahead(beat: Beat) -> Edits:
     return asking(beat.now, epoch=(beat.now.member.epoch or 0) + 1)
 
 
-def _kind(
-    name: str,
-    defect: str,
-    code: str,
-    places: Callable[[Evidence], Sequence[int]],
-    apply: Callable[[Evidence, int], Evidence],
-    verdict: Verdict = Verdict.FAIL,
-) -> Perturbation:
-    return Perturbation(name, FRAMES, defect, (code,), places, apply, verdict, workloads=CONSUME)
-
-
 PERTURBATIONS = (
-    _kind(
+    of_consumers(
         "joined-without-its-timeout",
+        FRAMES,
         "joins a group of KIP-848 without its rebalance timeout",
         "joins-incompletely",
         _joining,
         _asking(rebalance_timeout_ms=-1),
+        Verdict.FAIL,
     ),
-    _kind(
+    of_consumers(
         "joined-without-its-topics",
+        FRAMES,
         "joins a group of KIP-848 without its topics",
         "joins-incompletely",
         _joining,
         _asking(said=(OWNED,)),
+        Verdict.FAIL,
     ),
-    _kind(
+    of_consumers(
         "short-after-an-error",
+        FRAMES,
         "leaves fields out of the heartbeat after one that was refused",
         "says-too-little",
         _steady,
         _edited(_after_an_error),
+        Verdict.FAIL,
     ),
-    _kind(
+    of_consumers(
         "short-after-silence",
+        FRAMES,
         "leaves fields out of the heartbeat after one that was not answered",
         "says-too-little",
         _steady,
         _after_silence,
+        Verdict.FAIL,
     ),
-    _kind(
+    of_consumers(
         "said-it-all-again",
+        FRAMES,
         "says in a heartbeat what the coordinator knows",
         "says-too-much",
         _undisturbed,
         _edited(_everything),
-        Verdict.DIFFERS,
     ),
-    _kind(
+    of_consumers(
         "another-epoch",
+        FRAMES,
         "sends a heartbeat with an epoch that it was not given",
         "other-epoch",
         _steady,
         _edited(_ahead),
+        Verdict.FAIL,
     ),
-    _kind(
+    of_consumers(
         "another-id",
+        FRAMES,
         "sends a heartbeat with another member id",
         "other-member-id",
         _steady,
         _asking(member_id=OTHER_ID),
+        Verdict.FAIL,
     ),
-    _kind(
+    of_consumers(
         "another-id-after-a-fence",
+        FRAMES,
         "joins again with another member id",
         "member-id-not-kept",
         _rejoining,
         _asking(member_id=OTHER_ID),
-        Verdict.DIFFERS,
     ),
 )

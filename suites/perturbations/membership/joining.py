@@ -15,8 +15,8 @@ from suites.analysis.consuming.lives import lives
 from suites.analysis.way import SLACK_NS
 from suites.checks.consume_wire.rejoin_identity import GIVEN, OUTDATED, REBALANCES, UNKNOWN, is_read
 from suites.checks.consume_wire.rejoins_late import told
-from suites.perturbations.consuming.deliveries import CONSUME
 from suites.perturbations.consuming.edits import is_quiet, waited, wall_ns, with_added
+from suites.perturbations.consuming.kinds import CONSUME
 from suites.perturbations.membership.exchanges import asking, refused, with_edits
 from suites.perturbations.perturbation import channels
 

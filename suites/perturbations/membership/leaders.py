@@ -10,7 +10,7 @@ from harness.model.verdicts import Verdict
 from harness.plugins.perturbation import Perturbation
 from suites.analysis.consuming.asked import Asked, of_group
 from suites.checks.consume_wire.truncation_unnoticed import EPOCHS, continued, moves
-from suites.perturbations.consuming.deliveries import CONSUME
+from suites.perturbations.consuming.kinds import CONSUME
 from suites.perturbations.membership.exchanges import Edits, with_edits, without
 from suites.perturbations.perturbation import channels
 

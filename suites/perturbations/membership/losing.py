@@ -15,8 +15,8 @@ from harness.wire.error_table import BY_NAME
 from suites.analysis.consuming.asked import Asked, of_group
 from suites.analysis.consuming.lives import lives
 from suites.checks.consume_wire.lost_as_revoked import COMMIT, REBALANCES, Loss, losses, reported
-from suites.perturbations.consuming.deliveries import CONSUME
 from suites.perturbations.consuming.edits import with_changed
+from suites.perturbations.consuming.kinds import CONSUME
 from suites.perturbations.edits import inserted_id, with_frames_added
 from suites.perturbations.perturbation import channels
 

@@ -12,8 +12,8 @@ from harness.model.units import NS_PER_MS
 from harness.plugins.perturbation import Perturbation
 from suites.analysis.consuming.beats import Beat, all_beats
 from suites.checks.consume_wire.heartbeat_pace import rows
-from suites.perturbations.consuming.deliveries import CONSUME
 from suites.perturbations.consuming.edits import with_fault
+from suites.perturbations.consuming.kinds import CONSUME
 from suites.perturbations.edits import inserted_id, with_frames_added
 from suites.perturbations.membership.exchanges import with_edits
 from suites.perturbations.perturbation import channels

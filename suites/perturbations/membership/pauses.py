@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from typing import Final
 
@@ -11,16 +11,14 @@ from msgspec.structs import replace as changed
 from harness.model.consumer_contract import Position
 from harness.model.evidence import Evidence
 from harness.model.units import NS_PER_MS
-from harness.model.verdicts import Verdict
-from harness.plugins.perturbation import Perturbation, Place
 from harness.workloads.consume import accounting
 from suites.analysis.consuming.asked import of_group
 from suites.analysis.consuming.declared import declared
 from suites.analysis.consuming.places import calls
 from suites.analysis.way import SLACK_NS
 from suites.checks.consume_wire.paused_partition import ANEW
-from suites.perturbations.consuming.deliveries import CONSUME
 from suites.perturbations.consuming.edits import ADDED_ID, called, with_added
+from suites.perturbations.consuming.kinds import of_consumers
 from suites.perturbations.membership.exchanges import with_edits
 from suites.perturbations.membership.positions import Read, reads
 from suites.perturbations.perturbation import channels
@@ -106,39 +104,29 @@ def _dropped(evidence: Evidence, place: int) -> Evidence:
     return _paused(edited, read.next.process, read.asked.partition, resumed_ns - 1, resumed_ns)
 
 
-def _kind(
-    name: str,
-    defect: str,
-    code: str,
-    places: Callable[[Evidence], Sequence[Place]],
-    apply: Callable[[Evidence, Place], Evidence],
-    *more: str,
-) -> Perturbation:
-    changes = channels("history", *more)
-    return Perturbation(name, changes, defect, (code,), places, apply, Verdict.DIFFERS, workloads=CONSUME)
-
-
 PERTURBATIONS = (
-    _kind(
+    of_consumers(
         "record-of-a-paused-partition",
+        channels("history"),
         "returns a record of a partition shortly before it is resumed",
         "paused-record",
         _taken,
         _returned,
     ),
-    _kind(
+    of_consumers(
         "paused-partition-fetched",
+        channels("history"),
         "fetches a partition that has been paused for some time",
         "paused-fetch",
         _fetched_places,
         _fetched,
     ),
-    _kind(
+    of_consumers(
         "buffer-dropped-by-a-pause",
+        channels("history", "frames"),
         "fetches a second time, after a pause, what it had fetched",
         "buffer-dropped",
         _dropped_places,
         _dropped,
-        "frames",
     ),
 )

@@ -8,15 +8,13 @@ from msgspec.structs import replace as changed
 
 from harness.model.evidence import Evidence
 from harness.model.units import NS_PER_MS
-from harness.model.verdicts import Verdict
-from harness.plugins.perturbation import Perturbation
 from suites.analysis.consuming.asked import Asked, of_group
 from suites.analysis.consuming.generations import LEAVE
 from suites.analysis.consuming.lives import lives
 from suites.analysis.consuming.timing import SLACK_NS, notice_ns
 from suites.checks.consume_wire.stays_without_polls import Late, late
-from suites.perturbations.consuming.deliveries import CONSUME
 from suites.perturbations.consuming.edits import nap, with_added
+from suites.perturbations.consuming.kinds import of_consumers
 from suites.perturbations.edits import inserted_id, with_frames_added
 from suites.perturbations.membership.exchanges import without
 from suites.perturbations.perturbation import channels
@@ -103,19 +101,8 @@ def _may_beat(evidence: Evidence, each: Late) -> bool:
     return each.is_static and is_long and any(_answered_beats(evidence, each))
 
 
-def _kind(
-    name: str,
-    changes: frozenset[str],
-    defect: str,
-    code: str,
-    places: Callable[[Evidence], Sequence[int]],
-    apply: Callable[[Evidence, int], Evidence],
-) -> Perturbation:
-    return Perturbation(name, changes, defect, (code,), places, apply, Verdict.DIFFERS, workloads=CONSUME)
-
-
 PERTURBATIONS = (
-    _kind(
+    of_consumers(
         "stayed-without-polls",
         FRAMES,
         "does not leave its group although its application does not poll in time",
@@ -123,7 +110,7 @@ PERTURBATIONS = (
         _places(_has_left),
         _stays,
     ),
-    _kind(
+    of_consumers(
         "stayed-while-another-is-frozen",
         channels("frames", "history"),
         "does not leave its group although its application does not poll in time, while another member is frozen",
@@ -131,7 +118,7 @@ PERTURBATIONS = (
         _places(lambda evidence, each: _has_left(evidence, each) and bool(_others(evidence, each))),
         _stays_beside_a_nap,
     ),
-    _kind(
+    of_consumers(
         "stayed-away",
         FRAMES,
         "does not join again after it has left because its application did not poll",
@@ -139,7 +126,7 @@ PERTURBATIONS = (
         _places(_is_back),
         _away,
     ),
-    _kind(
+    of_consumers(
         "static-member-beat-on",
         FRAMES,
         "sends a heartbeat as a static member whose application does not poll in time",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace as changed
@@ -12,14 +12,13 @@ from harness.model.consumer_rows import OffsetPart
 from harness.model.evidence import Evidence
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
-from harness.plugins.perturbation import Perturbation, Place
 from harness.wire.error_table import BY_NAME
 from suites.analysis.consuming.asked import Asked, of_group
 from suites.analysis.consuming.lives import lives
 from suites.analysis.way import SLACK_NS
 from suites.checks.consume_wire.position_moved import FETCH, LOOKUP, OUT_OF_RANGE, Try, may_have_moved
-from suites.perturbations.consuming.deliveries import CONSUME
 from suites.perturbations.consuming.edits import called, with_added
+from suites.perturbations.consuming.kinds import of_consumers
 from suites.perturbations.edits import with_config
 from suites.perturbations.membership.exchanges import with_edits
 from suites.perturbations.perturbation import channels
@@ -131,47 +130,41 @@ def _not_told(evidence: Evidence, place: int) -> Evidence:
     return with_edits(evidence, {id(answer): changed(answer, offsets=parts, error_codes=(NOT_LEADER,))})
 
 
-def _kind(
-    name: str,
-    defect: str,
-    code: str,
-    places: Callable[[Evidence], Sequence[Place]],
-    apply: Callable[[Evidence, Place], Evidence],
-    *more: str,
-) -> Perturbation:
-    changes = channels("frames", *more)
-    return Perturbation(name, changes, defect, (code,), places, apply, Verdict.FAIL, workloads=CONSUME)
-
-
 PERTURBATIONS = (
-    _kind(
+    of_consumers(
         "position-lost-over-an-error",
+        channels("frames"),
         "fetches from another offset after an error that is not about the offset",
         "position-moved",
         _places,
         _failed,
+        Verdict.FAIL,
     ),
-    _kind(
+    of_consumers(
         "position-lost-long-after-a-seek",
+        channels("frames", "history"),
         "fetches from another offset after an error, some time after the application had set a position",
         "position-moved",
         _later,
         _failed_after_a_seek,
-        "history",
+        Verdict.FAIL,
     ),
-    _kind(
+    of_consumers(
         "position-reset-against-policy",
+        channels("frames", "record"),
         "fetches from another offset although the application wants to be told that its offset is out of range",
         "reset-against-policy",
         _places,
         _failed_under_none,
-        "record",
+        Verdict.FAIL,
     ),
-    _kind(
+    of_consumers(
         "position-invented",
+        channels("frames"),
         "begins to fetch although ListOffsets told no offset",
         "position-invented",
         lambda evidence: range(len(_lookups(evidence))),
         _not_told,
+        Verdict.FAIL,
     ),
 )

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace as changed
 
 from harness.model.consumer_contract import PartitionsAssigned
 from harness.model.evidence import Evidence
 from harness.model.verdicts import Verdict
-from harness.plugins.perturbation import Perturbation
 from suites.analysis.consuming.asked import of_group
 from suites.analysis.consuming.reconciliations import Change, Told, changes, commits_itself, processed
-from suites.perturbations.consuming.deliveries import CONSUME
 from suites.perturbations.consuming.edits import wall_ns, with_changed
+from suites.perturbations.consuming.kinds import of_consumers
 from suites.perturbations.membership.exchanges import without
 from suites.perturbations.perturbation import channels
 
@@ -66,39 +65,27 @@ def _uncommitted(evidence: Evidence, place: int) -> Evidence:
     return without(evidence, gone)
 
 
-def _kind(
-    name: str,
-    channel: str,
-    defect: str,
-    code: str,
-    places: Callable[[Evidence], Sequence[int]],
-    apply: Callable[[Evidence, int], Evidence],
-    verdict: Verdict = Verdict.DIFFERS,
-) -> Perturbation:
-    return Perturbation(name, channels(channel), defect, (code,), places, apply, verdict, workloads=CONSUME)
-
-
 PERTURBATIONS = (
-    _kind(
+    of_consumers(
         "given-up-before-it-was-told",
-        "history",
+        channels("history"),
         "gives a partition up before its listener is told",
         "given-up-before-callback",
         _given_up,
         _called_late,
         Verdict.FAIL,
     ),
-    _kind(
+    of_consumers(
         "taken-over-before-it-was-told",
-        "history",
+        channels("history"),
         "takes a partition over before its listener is told",
         "taken-over-before-callback",
         _taken_over,
         _called_late,
     ),
-    _kind(
+    of_consumers(
         "reconciled-without-a-commit",
-        "frames",
+        channels("frames"),
         "gives a partition up without the automatic commit before that",
         "given-up-before-commit",
         _committing,

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace as changed
 
 from harness.model.consumer_contract import ConsumerError, OffsetsCommitted
 from harness.model.evidence import Evidence
 from harness.model.rows import Frame
-from harness.model.verdicts import Verdict
-from harness.plugins.perturbation import Perturbation
 from suites.analysis.consuming.asked import Asked, of_group
 from suites.analysis.consuming.beats import Beat, all_beats
 from suites.analysis.consuming.lives import lives
 from suites.checks.consume_wire.fatal_error_survived import FATAL, TOLD_NS, ends
 from suites.checks.consume_wire.heartbeat_contents import is_accepted
 from suites.checks.consume_wire.stale_commit import COMMIT, STALE, last_commits
-from suites.perturbations.consuming.deliveries import CONSUME
 from suites.perturbations.consuming.edits import with_changed
+from suites.perturbations.consuming.kinds import of_consumers
 from suites.perturbations.edits import inserted_id, with_frames_added
 from suites.perturbations.membership.exchanges import refused, with_edits
 from suites.perturbations.perturbation import channels
@@ -130,55 +128,42 @@ def _given_up(evidence: Evidence, place: int) -> Evidence:
     return with_edits(evidence, edits)
 
 
-def _kind(
-    name: str,
-    channel: Sequence[str],
-    defect: str,
-    code: str,
-    places: Callable[..., Sequence[object]],
-    apply: Callable[..., Evidence],
-) -> Perturbation:
-    return Perturbation(
-        name, channels(*channel), defect, (code,), places, apply, Verdict.DIFFERS, workloads=CONSUME
-    )
-
-
 PERTURBATIONS = (
-    _kind(
+    of_consumers(
         "survived-a-fatal-error",
-        ("frames",),
+        channels("frames"),
         "sends a heartbeat after its coordinator has refused it for good",
         "fatal-error-survived",
         _steady,
         _survived,
     ),
-    _kind(
+    of_consumers(
         "kept-a-fatal-error-back",
-        ("history",),
+        channels("history"),
         "does not tell its application of an error that has ended its membership",
         "fatal-error-not-told",
         _told,
         _kept_back,
     ),
-    _kind(
+    of_consumers(
         "stale-commit-taken-for-done",
-        ("frames",),
+        channels("frames"),
         "tells its application that a commit with a stale epoch succeeded",
         "stale-commit-reported-done",
         _sync,
         _reported_done,
     ),
-    _kind(
+    of_consumers(
         "stale-commit-sent-again",
-        ("frames", "history"),
+        channels("frames", "history"),
         "sends a commit of its application again, although its epoch was stale",
         "stale-commit-repeated",
         _sync,
         _repeated,
     ),
-    _kind(
+    of_consumers(
         "stale-commit-given-up",
-        ("frames",),
+        channels("frames"),
         "gives a partition up although the automatic commit before that had a stale epoch",
         "stale-commit-not-repeated",
         _unfinished,

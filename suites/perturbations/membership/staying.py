@@ -13,7 +13,6 @@ from harness.model.evidence import Evidence
 from harness.model.rows import Frame
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
-from harness.plugins.perturbation import Perturbation
 from harness.wire.apis import Api, api_name
 from harness.wire.error_table import BY_NAME
 from suites.analysis.consuming.asked import Asked, of_group
@@ -21,8 +20,8 @@ from suites.analysis.consuming.lives import lives
 from suites.analysis.consuming.timing import MAX_POLL, setting_ms
 from suites.checks.consume_wire.session_lapsed import Silence, silences
 from suites.checks.consume_wire.stays_after_close import judged
-from suites.perturbations.consuming.deliveries import CONSUME
 from suites.perturbations.consuming.edits import is_quiet, waited, wall_ns, with_added
+from suites.perturbations.consuming.kinds import of_consumers
 from suites.perturbations.edits import inserted_id, with_frames_added
 from suites.perturbations.membership.exchanges import refused, with_edits, without
 from suites.perturbations.perturbation import channels
@@ -152,20 +151,8 @@ def _not_sought(evidence: Evidence, place: tuple[str, int]) -> Evidence:
     return with_edits(evidence, edits)
 
 
-def _kind(
-    name: str,
-    changes: frozenset[str],
-    defect: str,
-    code: str,
-    places: object,
-    apply: object,
-    verdict: Verdict = Verdict.DIFFERS,
-) -> Perturbation:
-    return Perturbation(name, changes, defect, (code,), places, apply, verdict, workloads=CONSUME)  # type: ignore[arg-type]
-
-
 PERTURBATIONS = (
-    _kind(
+    of_consumers(
         "closed-without-leaving",
         FRAMES,
         "closes without leaving its group",
@@ -173,7 +160,7 @@ PERTURBATIONS = (
         _leavers,
         _stays,
     ),
-    _kind(
+    of_consumers(
         "closed-without-leaving-after-an-error",
         FRAMES,
         "closes without leaving its group, in which it had joined again after an error",
@@ -181,7 +168,7 @@ PERTURBATIONS = (
         _leavers_after_an_error,
         _stays,
     ),
-    _kind(
+    of_consumers(
         "left-though-static",
         FRAMES,
         "leaves its group although it is a static member",
@@ -190,7 +177,7 @@ PERTURBATIONS = (
         _leaves,
         Verdict.FAIL,
     ),
-    _kind(
+    of_consumers(
         "session-ended-in-silence",
         BOTH,
         "sends its coordinator nothing for a second longer than its session lasts",
@@ -198,7 +185,7 @@ PERTURBATIONS = (
         _silences,
         _silent,
     ),
-    _kind(
+    of_consumers(
         "session-ended-during-work",
         BOTH,
         "sends its coordinator nothing while its application works, for less than it may",
@@ -206,7 +193,7 @@ PERTURBATIONS = (
         _in_time,
         _silent_beside_work,
     ),
-    _kind(
+    of_consumers(
         "coordinator-asked-on",
         FRAMES,
         "sends its next heartbeat to a broker that had answered that it is not the coordinator",

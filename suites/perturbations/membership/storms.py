@@ -12,7 +12,7 @@ from harness.model.verdicts import Verdict
 from harness.plugins.perturbation import Perturbation
 from suites.analysis.consuming.asked import Asked, of_group
 from suites.checks.consume_wire.rebalance_storm import MOST, SYNC, calms
-from suites.perturbations.consuming.deliveries import CONSUME
+from suites.perturbations.consuming.kinds import CONSUME
 from suites.perturbations.edits import inserted_id, with_frames_added
 from suites.perturbations.perturbation import channels
 

@@ -12,7 +12,7 @@ from harness.model.verdicts import Verdict
 from harness.plugins.perturbation import Perturbation
 from suites.analysis.consuming.asked import Asked, of_group
 from suites.checks.consume_wire.refetched_tail import FETCH, TIMES, Stay, begins, tails
-from suites.perturbations.consuming.deliveries import CONSUME
+from suites.perturbations.consuming.kinds import CONSUME
 from suites.perturbations.edits import with_frames
 from suites.perturbations.perturbation import channels
 

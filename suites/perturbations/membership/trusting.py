@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from harness.model.evidence import Evidence
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
-from harness.plugins.perturbation import Perturbation
 from suites.analysis.consuming.timing import REQUEST
 from suites.analysis.way import SLACK_NS
 from suites.checks.consume_wire.session_ignored import LATE_NS, Silence, silences
-from suites.perturbations.consuming.deliveries import CONSUME
 from suites.perturbations.consuming.edits import waited, with_fault
+from suites.perturbations.consuming.kinds import of_consumers
 from suites.perturbations.edits import with_config
 from suites.perturbations.perturbation import channels
 
@@ -51,37 +50,29 @@ def _later_than_a_request(evidence: Evidence, place: int) -> Evidence:
     return with_config(_late(evidence, place), **{REQUEST: 1_000})
 
 
-def _kind(
-    name: str,
-    changes: frozenset[str],
-    defect: str,
-    code: str,
-    apply: Callable[[Evidence, int], Evidence],
-    verdict: Verdict = Verdict.DIFFERS,
-) -> Perturbation:
-    return Perturbation(name, changes, defect, (code,), _places, apply, verdict, workloads=CONSUME)
-
-
 PERTURBATIONS = (
-    _kind(
+    of_consumers(
         "session-outstayed",
         BOTH,
         "looks for its coordinator three seconds and a half after its session has ended without an answer",
         "session-ignored",
+        _places,
         _late,
     ),
-    _kind(
+    of_consumers(
         "session-outstayed-before-a-cut",
         BOTH | channels("faults"),
         "looks for its coordinator three seconds and a half after its session, a second before connections are cut",
         "session-ignored",
+        _places,
         _late_before_a_cut,
     ),
-    _kind(
+    of_consumers(
         "coordinator-trusted-beyond-a-request",
         BOTH | channels("record"),
         "looks for its coordinator later than after its session and a request timeout",
         "coordinator-trusted-for-ever",
+        _places,
         _later_than_a_request,
         Verdict.FAIL,
     ),

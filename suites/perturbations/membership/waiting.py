@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace as changed
 
 from harness.model.evidence import Evidence
 from harness.model.rows import Frame, FrameKind
 from harness.model.units import NS_PER_MS
-from harness.model.verdicts import Verdict
-from harness.plugins.perturbation import Perturbation
 from suites.analysis.consuming.asked import of_group
 from suites.analysis.consuming.calls import called_ns
 from suites.analysis.consuming.joins import Wait, waits
 from suites.analysis.consuming.timing import REQUEST, setting_ms
 from suites.checks.consume_wire.join_given_up import long_waits
 from suites.checks.consume_wire.wakeup_joins_again import WAKEUP, interrupted
-from suites.perturbations.consuming.deliveries import CONSUME
+from suites.perturbations.consuming.kinds import of_consumers
 from suites.perturbations.edits import inserted_id, with_frames, with_frames_added
 from suites.perturbations.perturbation import channels
 
@@ -78,33 +76,26 @@ def _joined_again(evidence: Evidence, place: int) -> Evidence:
     return with_frames_added(evidence, (again, told))
 
 
-def _kind(
-    name: str,
-    defect: str,
-    code: str,
-    places: Callable[[Evidence], Sequence[int]],
-    apply: Callable[[Evidence, int], Evidence],
-) -> Perturbation:
-    return Perturbation(name, FRAMES, defect, (code,), places, apply, Verdict.DIFFERS, workloads=CONSUME)
-
-
 PERTURBATIONS = (
-    _kind(
+    of_consumers(
         "join-cut-by-request-timeout",
+        FRAMES,
         "gives up a JoinGroup after request.timeout.ms, and joins again",
         "join-given-up",
         _long,
         _given_up,
     ),
-    _kind(
+    of_consumers(
         "join-cut-after-an-error",
+        FRAMES,
         "gives up a JoinGroup that it has sent because of an error, and joins again",
         "join-given-up",
         _after_an_error,
         _given_up,
     ),
-    _kind(
+    of_consumers(
         "joined-again-when-woken",
+        FRAMES,
         "sends another JoinGroup when its application wakes it up",
         "wakeup-joins-again",
         _woken,
