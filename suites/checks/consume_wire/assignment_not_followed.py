@@ -54,10 +54,10 @@ FOLLOWER = Anomaly(
     "follower-assigns", "{count:SyncGroup} with an assignment of a member that does not lead", Level.SHOULD
 )
 OTHER = Anomaly(
-    "assigned-not-given", "{count:time} a listener was told of partitions that SyncGroup had not given"
+    "assigned-not-given", "{count:time} a listener got partitions that SyncGroup had not given"
 )
 MISSING = Anomaly(
-    "given-not-assigned", "{count:time} a listener was not told of partitions that SyncGroup had given"
+    "given-not-assigned", "{count:time} a listener did not get partitions that SyncGroup had given"
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from types import ModuleType
 
 from msgspec.structs import replace as changed
 
@@ -149,4 +150,25 @@ def new_protocol(*members: str, companion: str = "", **config: str) -> Heartbeat
     told.start(*members, companion=companion)
     for member in members:
         told.connect(member)
+    return told
+
+
+def codes(told: GroupStory, check: ModuleType) -> list[str]:
+    """Return the anomalies that a check finds in a story."""
+    return [finding.anomaly for finding in check.CHECK.run(told.evidence())]
+
+
+def arises(told: GroupStory, check: ModuleType) -> int:
+    """Return how often the first requirement of a check arises in a story."""
+    count: int = check.CHECK.requirements[0].arises(told.evidence())
+    return count
+
+
+def joined(**config: str) -> HeartbeatStory:
+    """Return a member that owns two partitions."""
+    told = new_protocol("m1", **config)
+    told.beat("m1", -500, 0, FULL, told=1, given=(0, 1))
+    told.assign("m1", 0, 1, at_ms=-495)
+    told.beat("m1", -490, 1, OWNED, (0, 1))
+    told.beat("m1", 500, 1)
     return told

@@ -6,28 +6,10 @@ import pytest
 
 from harness.plugins.check import Inconclusive
 from suites.checks.consume_wire import fatal_error_survived, stale_commit
-from tests.suites.checks.consume_wire.heartbeat_story import FULL, OWNED, new_protocol
+from tests.suites.checks.consume_wire.heartbeat_story import FULL, OWNED, arises, codes, joined
 from tests.suites.story import stalled
 
 STALE, LOADING, FULL_GROUP, FENCED = 113, 14, 81, 110
-
-
-def codes(told, check):
-    return [finding.anomaly for finding in check.CHECK.run(told.evidence())]
-
-
-def arises(told, check):
-    return check.CHECK.requirements[0].arises(told.evidence())
-
-
-def joined(**config):
-    """Return a member that owns two partitions."""
-    told = new_protocol("m1", **config)
-    told.beat("m1", -500, 0, FULL, told=1, given=(0, 1))
-    told.assign("m1", 0, 1, at_ms=-495)
-    told.beat("m1", -490, 1, OWNED, (0, 1))
-    told.beat("m1", 500, 1)
-    return told
 
 
 # Fatal errors
