@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
-from harness.judging.availability import Span
-from harness.model.contract import OpComplete
 from harness.model.evidence import Evidence
 from suites.analysis.consuming.asked import of_group
+from suites.analysis.consuming.calls import calls
 from suites.analysis.consuming.declared import declared
 from suites.analysis.excuses import grants
 from suites.analysis.way import SLACK_NS
 
 #: Calls of the application that set positions, some of them by the assignment that follows.
-CALLS: Final = ("seek", "assign", "subscribe", "unsubscribe")
+SETTING: Final = ("seek", "assign", "subscribe", "unsubscribe")
 
 
 @grants("position-set-otherwise")
 def may_be_set(evidence: Evidence, process: str, partition: int, begin_ns: int, end_ns: int) -> bool:
     """Return whether something else may have set a position in this period, or so shortly before that it shows now."""
     moments_ns = chain(
-        chain.from_iterable(calls(evidence, process)),
+        chain.from_iterable(calls(evidence, process, SETTING)),
         (span.begin_ns for span in declared(evidence).get(process, {}).get(partition, ())),
         answered_ns(evidence, process, "OffsetFetch"),
     )
     return any(begin_ns - SLACK_NS <= at_ns <= end_ns for at_ns in moments_ns)
-
-
-def calls(evidence: Evidence, process: str, ops: Collection[str] = CALLS) -> Iterator[Span]:
-    """Yield when the process's application called what sets positions. Not every client tells when a call began."""
-    for event in evidence.history:
-        if isinstance(event, OpComplete) and event.producer == process and event.op in ops:
-            yield Span(event.invoke_ns[0], event.mono_ns)
 
 
 def answered_ns(evidence: Evidence, process: str, *apis: str) -> Iterator[int]:

@@ -67,11 +67,6 @@ def _at_ns(told: Told) -> int:
     return told.mono_ns
 
 
-def commits_itself(evidence: Evidence) -> bool:
-    """Return whether the client commits automatically, whatever upgrade its settings have had."""
-    return all(str(config.get(AUTO)).lower() == "true" for config in evidence.record.spec.configs)
-
-
 def processed(evidence: Evidence, change: Change) -> int:
     """Return the offset after the last record that was processed in the ownership that ended with the revocation."""
     revoked_ns = change.before.mono_ns if change.before is not None else 0

@@ -34,7 +34,7 @@ from harness.model.evidence import Evidence, view
 from harness.model.rows import Finding
 from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
-from suites.analysis.consuming.asked_calls import PartitionCall, partition_calls
+from suites.analysis.consuming.calls import PartitionCall, partition_calls
 from suites.analysis.consuming.declared import declared
 from suites.analysis.consuming.timing import SLACK_NS
 from suites.analysis.consuming.tried import is_tried

@@ -53,9 +53,7 @@ TWICE = Anomaly("assigned-to-two", "{count:SyncGroup} that assigns a partition t
 FOLLOWER = Anomaly(
     "follower-assigns", "{count:SyncGroup} with an assignment of a member that does not lead", Level.SHOULD
 )
-OTHER = Anomaly(
-    "assigned-not-given", "{count:time} a listener got partitions that SyncGroup had not given"
-)
+OTHER = Anomaly("assigned-not-given", "{count:time} a listener got partitions that SyncGroup had not given")
 MISSING = Anomaly(
     "given-not-assigned", "{count:time} a listener did not get partitions that SyncGroup had given"
 )

@@ -44,10 +44,10 @@ from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
 from harness.workloads.consume import accounting
 from suites.analysis.consuming.asked import Asked, of_group, unread_of_members
-from suites.analysis.consuming.asked_calls import PAUSE, RESUME, PartitionCall, partition_calls
+from suites.analysis.consuming.calls import PAUSE, RESUME, PartitionCall, calls, partition_calls
 from suites.analysis.consuming.declared import declared
 from suites.analysis.consuming.lives import lives
-from suites.analysis.consuming.places import calls
+from suites.analysis.consuming.places import SETTING
 from suites.analysis.consuming.tried import is_tried
 from suites.analysis.excuses import grants
 from suites.analysis.findings import doubt_if_unreadable
@@ -105,7 +105,7 @@ def _lasting(evidence: Evidence, call: PartitionCall) -> Paused:
     ]
     others_ns = chain(
         (edge for span in declared(evidence)[process][partition] for edge in span),
-        chain.from_iterable(calls(evidence, process)),
+        chain.from_iterable(calls(evidence, process, SETTING)),
         (each.sent_ns for each in of_group(evidence, *ANEW)[process]),
         (life.end_ns, life.closing_ns or life.end_ns),
     )

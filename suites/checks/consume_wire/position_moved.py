@@ -44,7 +44,8 @@ from harness.plugins.check import Check, Requirement
 from harness.wire.error_table import BY_NAME
 from harness.workloads.consume import accounting
 from suites.analysis.consuming.asked import Asked, of_group, unread_of_members
-from suites.analysis.consuming.places import answered_ns, calls, may_be_set
+from suites.analysis.consuming.calls import calls
+from suites.analysis.consuming.places import answered_ns, may_be_set
 from suites.analysis.consuming.promised import RESET
 from suites.analysis.consuming.tried import is_tried
 from suites.analysis.findings import doubt_if_unreadable

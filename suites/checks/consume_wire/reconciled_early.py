@@ -43,7 +43,8 @@ from harness.model.rows import Finding
 from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
 from suites.analysis.consuming.asked import of_group, unread_of_members
-from suites.analysis.consuming.reconciliations import Change, changes, commits_itself, processed
+from suites.analysis.consuming.committing import is_automatic
+from suites.analysis.consuming.reconciliations import Change, changes, processed
 from suites.analysis.disturbance import doubt_if_stalled
 from suites.analysis.findings import doubt_if_unreadable
 from suites.analysis.promises import BY_COMMITS
@@ -66,7 +67,7 @@ TAKEN_OVER = Anomaly(
 
 def uncommitted(evidence: Evidence) -> Iterator[Change]:
     """Yield what was given up although a record was processed, and no commit of it had been sent."""
-    if not commits_itself(evidence):
+    if not is_automatic(evidence):
         return
     for change in changes(evidence):
         if not change.is_taken_over and isinstance(change.before, PartitionsRevoked):

@@ -45,7 +45,8 @@ from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
 from harness.wire.error_table import BY_NAME
 from suites.analysis.consuming.asked import Asked, of_group, unread_of_members
-from suites.analysis.consuming.reconciliations import Change, changes, commits_itself, processed
+from suites.analysis.consuming.committing import is_automatic
+from suites.analysis.consuming.reconciliations import Change, changes, processed
 from suites.analysis.consuming.timing import MAX_POLL, setting_ms
 from suites.analysis.excuses import grants
 from suites.analysis.findings import doubt_if_unreadable
@@ -115,7 +116,7 @@ class LastCommit(NamedTuple):
 
 def last_commits(evidence: Evidence) -> Iterator[LastCommit]:
     """Yield each partition that a member had to give up when an automatic commit of it had a stale epoch."""
-    if not commits_itself(evidence):
+    if not is_automatic(evidence):
         return
     for change in changes(evidence):
         if change.is_taken_over or not isinstance(change.before, PartitionsRevoked):

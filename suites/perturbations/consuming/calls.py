@@ -13,7 +13,7 @@ from harness.model.evidence import Evidence
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
 from harness.plugins.perturbation import Perturbation
-from suites.analysis.consuming.asked_calls import PAUSE, PartitionCall
+from suites.analysis.consuming.calls import PAUSE, PartitionCall
 from suites.analysis.consuming.declared import declared
 from suites.analysis.consuming.lives import lives
 from suites.analysis.consuming.timing import SLACK_NS

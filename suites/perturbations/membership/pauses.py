@@ -13,8 +13,9 @@ from harness.model.evidence import Evidence
 from harness.model.units import NS_PER_MS
 from harness.workloads.consume import accounting
 from suites.analysis.consuming.asked import of_group
+from suites.analysis.consuming.calls import calls
 from suites.analysis.consuming.declared import declared
-from suites.analysis.consuming.places import calls
+from suites.analysis.consuming.places import SETTING
 from suites.analysis.way import SLACK_NS
 from suites.checks.consume_wire.paused_partition import ANEW
 from suites.perturbations.consuming.edits import ADDED_ID, called, with_added
@@ -31,7 +32,7 @@ def _is_calm(evidence: Evidence, process: str, partition: int, begin_ns: int, en
     """Return whether the process owned the partition in a period, and nothing in it would end a pause."""
     spans = declared(evidence).get(process, {}).get(partition, [])
     moments_ns = [each.sent_ns for each in of_group(evidence, *ANEW)[process]]
-    moments_ns += chain.from_iterable(calls(evidence, process))
+    moments_ns += chain.from_iterable(calls(evidence, process, SETTING))
     return any(span.begin_ns < begin_ns and end_ns < span.end_ns for span in spans) and not any(
         begin_ns <= at_ns <= end_ns for at_ns in moments_ns
     )

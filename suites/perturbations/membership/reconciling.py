@@ -10,7 +10,8 @@ from harness.model.consumer_contract import PartitionsAssigned
 from harness.model.evidence import Evidence
 from harness.model.verdicts import Verdict
 from suites.analysis.consuming.asked import of_group
-from suites.analysis.consuming.reconciliations import Change, Told, changes, commits_itself, processed
+from suites.analysis.consuming.committing import is_automatic
+from suites.analysis.consuming.reconciliations import Change, Told, changes, processed
 from suites.perturbations.consuming.edits import wall_ns, with_changed
 from suites.perturbations.consuming.kinds import of_consumers
 from suites.perturbations.membership.exchanges import without
@@ -48,7 +49,7 @@ def _called_late(evidence: Evidence, place: int) -> Evidence:
 
 def _committing(evidence: Evidence) -> Sequence[int]:
     """Return what was given up after records were processed, by clients that commit by themselves."""
-    if not commits_itself(evidence):
+    if not is_automatic(evidence):
         return ()
     return [at for at in _given_up(evidence) if processed(evidence, _of(evidence, at))]
 

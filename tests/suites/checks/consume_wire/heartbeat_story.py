@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from types import ModuleType
+from typing import Any
 
 from msgspec.structs import replace as changed
 
@@ -140,7 +141,7 @@ def places(partitions: tuple[int, ...]) -> tuple[OffsetPart, ...]:
     return tuple(OffsetPart(TOPIC, each) for each in partitions)
 
 
-def new_protocol(*members: str, companion: str = "", **config: str) -> HeartbeatStory:
+def new_protocol(*members: str, companion: str = "", **config: Any) -> HeartbeatStory:
     """Return a trial whose members have connected, and not joined yet. ``config`` are settings, with _ for a dot.
 
     They are of the client ``companion`` instead of the one under test, if that has a name.
@@ -164,7 +165,7 @@ def arises(told: GroupStory, check: ModuleType) -> int:
     return count
 
 
-def joined(**config: str) -> HeartbeatStory:
+def joined(**config: Any) -> HeartbeatStory:
     """Return a member that owns two partitions."""
     told = new_protocol("m1", **config)
     told.beat("m1", -500, 0, FULL, told=1, given=(0, 1))

@@ -100,7 +100,7 @@ def test_a_stall_may_be_the_cause():
 # The commit before a revocation
 
 
-def reads(auto="true"):
+def reads(auto=True):
     told = joins(enable_auto_commit=auto)
     told.write(3, 1)
     told.take("m1", 1, 0, 1, 2, at_ms=500)
@@ -132,11 +132,11 @@ def test_a_commit_that_is_refused_was_tried():
 
 
 def test_an_application_commits_by_itself():
-    assert codes(gives_up(reads(auto="false"))) == []
+    assert codes(gives_up(reads(auto=False))) == []
 
 
 def test_what_was_not_processed_need_not_be_committed():
-    told = joins(enable_auto_commit="true")
+    told = joins(enable_auto_commit=True)
     told.write(3, 1)
     told.take("m1", 1, 0, 1, 2, at_ms=1_400, took_ms=150)
 

@@ -144,7 +144,7 @@ def test_an_asynchronous_commit_is_not_judged():
 # The automatic commit before a revocation
 
 
-def gives_up(*commits, auto="true", acknowledged_ms=1_900):
+def gives_up(*commits, auto=True, acknowledged_ms=1_900):
     """The member has to give up partition 1 from 1,500 ms on. ``commits`` are times, offsets and errors."""
     told = joined(enable_auto_commit=auto)
     told.write(3, 1)
@@ -196,6 +196,6 @@ def test_a_rebalance_has_an_end():
 
 
 def test_an_application_commits_by_itself():
-    told = gives_up((1_510, 3, STALE), auto="false")
+    told = gives_up((1_510, 3, STALE), auto=False)
 
     assert codes(told, stale_commit) == [] and arises(told, stale_commit) == 0
