@@ -16,7 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyspark
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
@@ -83,7 +83,7 @@ class Spark:
     def __init__(self, master: str | None = None) -> None:
         self._master = master or LOCAL
         self._stack = ExitStack()
-        self._started: Future[tuple[Any, SparkContext]] | None = None
+        self._started: Future[_Started] | None = None
         self._is_closing = self._has_worked = False
 
     def __enter__(self) -> Spark:
@@ -111,8 +111,7 @@ class Spark:
         """Begin to end it. It cannot start again."""
         if self._started is not None and not self._is_closing:
             self._is_closing = True
-            made = self._scratch / MADE if self._has_worked else None
-            self._thread.submit(_stop, self._started, made)
+            self._thread.submit(_stop, self._started, is_kept=self._has_worked)
 
     @contextmanager
     def context(self) -> Iterator[SparkContext]:
@@ -124,7 +123,7 @@ class Spark:
         self.start()
         assert self._started is not None
         try:
-            _, context = self._started.result()
+            context = self._started.result().context
         except (PySparkException, Py4JError, OSError) as error:
             why = _last_line(self._scratch / LOG) or error
             raise EnvironmentProblem("spark-not-started", "Spark cannot start: {why}", why=why) from error
@@ -149,11 +148,21 @@ def spark_context(master: str | None = None) -> Iterator[SparkContext]:
         yield context
 
 
-def _start(master: str, scratch: Path) -> tuple[Any, SparkContext]:
+class _Started(NamedTuple):
+    """A running Spark. At its end its JVM leaves an archive of its classes at ``made``, for ``place``, or none."""
+
+    gateway: Any
+    context: SparkContext
+    made: Path | None
+    place: Path
+
+
+def _start(master: str, scratch: Path) -> _Started:
     (scratch / "log4j2.properties").write_text(LOG4J)
     java = find_java()
     place = _class_data(java)
-    option = class_data.using(place) if place.exists() else class_data.leaving(scratch / MADE)
+    made = None if place.exists() else scratch / MADE
+    option = class_data.leaving(made) if made else class_data.using(place)
     conf = settings(master, scratch, f'{JVM} "{option}"')
     spark_conf = SparkConf(loadDefaults=False).setAll(list(conf.items()))
     address = conf["spark.driver.host"]
@@ -165,30 +174,30 @@ def _start(master: str, scratch: Path) -> tuple[Any, SparkContext]:
             # The processes of its tasks start with the first job. What they import, they import when they need it,
             # because its memory would be taken next to that of the packing processes.
             context.parallelize(range(context.defaultParallelism)).count()
-            return gateway, context
+            return _Started(gateway, context, made, place)
         except BaseException:
             _end_jvm(gateway)
             raise
 
 
-def _stop(started: Future[tuple[Any, SparkContext]], made: Path | None) -> None:
+def _stop(started: Future[_Started], *, is_kept: bool) -> None:
     """End what Spark has in this process, and then the JVM, which stops Spark in its own shutdown.
 
-    ``made``: the archive of all classes that a report needs, if the JVM leaves one.
+    With ``is_kept``, all classes that a report needs were used, so the archive that the JVM leaves is kept.
 
     The JVM is not asked to stop Spark. A signal may have ended it, or may have left its connection in the middle of a
     response, which would be taken for the answer.
     """
     if started.exception() is not None:
         return
-    gateway, context = started.result()
+    gateway, context, made, place = started.result()
     try:
         context._jsc = None
         context.stop()
     finally:
         _end_jvm(gateway)
-    if made is not None and made.exists():
-        class_data.keep(made, _class_data(find_java()))
+    if is_kept and made is not None and made.exists():
+        class_data.keep(made, place)
 
 
 def _class_data(java: Java) -> Path:

@@ -14,8 +14,8 @@ is removed. It reads on without knowing, or stops reading for good.
 
 - **at-least-once, at-most-once**: forbidden for each API of a group. After NOT_COORDINATOR a member must send
   FindCoordinator before it asks the same broker again.
-- A difference: the same after COORDINATOR_NOT_AVAILABLE, which a coordinator also answers that cannot write at the
-  moment.
+- A difference: the same after COORDINATOR_NOT_AVAILABLE. A coordinator whose log has too few replicas gives this answer
+  as well (``GroupCoordinatorService``), and stays the coordinator.
 
 A request counts only if the client sent it more than half a second after it had certainly read the answer. If the
 broker has answered as the coordinator since then, the member may go on.
