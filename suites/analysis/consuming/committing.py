@@ -5,8 +5,10 @@ A commit of the client's own (``enable.auto.commit``) may come without an event,
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from typing import Final, NamedTuple
 
+from harness.model.consumer_contract import OffsetsCommitted
 from harness.model.contract import OpComplete
 from harness.model.evidence import Evidence, view
 from harness.wire.error_table import BY_NAME
@@ -73,6 +75,19 @@ def sent(evidence: Evidence) -> dict[str, list[Sent]]:
         for process, requests in of_group(evidence, COMMIT).items()
         if is_tried(evidence, process)
     }
+
+
+def during(evidence: Evidence, event: OffsetsCommitted) -> list[Sent]:
+    """Return the requests of a commit: those with its offsets that arrived while it lasted."""
+    offsets = {at.partition: at.offset for at in event.offsets if at.topic == evidence.record.topic}
+    requests = sent(evidence).get(str(event.producer), [])
+    first = bisect_left(requests, event.invoke_ns, key=_arrived_ns)
+    last = bisect_right(requests, event.complete_ns, key=_arrived_ns)
+    return [each for each in requests[first:last] if each.offsets == offsets]
+
+
+def _arrived_ns(each: Sent) -> int:
+    return each.arrived_ns
 
 
 def automatic(evidence: Evidence) -> list[Sent]:

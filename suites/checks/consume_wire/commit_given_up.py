@@ -31,7 +31,6 @@ CSM-OFC-01 (``ConsumerCoordinator#commitOffsetsSync``, ``#commitOffsetsAsync``).
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -45,7 +44,7 @@ from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
 from suites.analysis.consuming.asked import of_group, unread_of_members
 from suites.analysis.consuming.automatic import REBALANCES
-from suites.analysis.consuming.committing import ELSEWHERE, REMOVED, Sent, sent
+from suites.analysis.consuming.committing import ELSEWHERE, REMOVED, Sent, during
 from suites.analysis.consuming.lives import lives
 from suites.analysis.consuming.timing import API, SLACK_NS, limit_ms
 from suites.analysis.disturbance import doubt_if_stalled
@@ -85,17 +84,12 @@ def tried(evidence: Evidence, how: str) -> Iterator[Tried]:
 
     A commit for which the same process made another one of the same offsets meanwhile is left out.
     """
-    made = sent(evidence)
     events = [event for event in evidence.history if isinstance(event, OffsetsCommitted) and event.how == how]
     same: defaultdict[object, list[OffsetsCommitted]] = defaultdict(list)
     for event in events:
         same[_content(event)].append(event)
     for event in events:
-        offsets = {at.partition: at.offset for at in event.offsets if at.topic == evidence.record.topic}
-        requests = made.get(str(event.producer), [])
-        first = bisect_left(requests, event.invoke_ns, key=_arrived_ns)
-        last = bisect_right(requests, event.complete_ns, key=_arrived_ns)
-        tries = tuple(each for each in requests[first:last] if each.offsets == offsets)
+        tries = tuple(during(evidence, event))
         alike = [
             other
             for other in same[_content(event)]
@@ -103,10 +97,6 @@ def tried(evidence: Evidence, how: str) -> Iterator[Tried]:
         ]
         if tries and len(alike) == 1:
             yield Tried(event, tries)
-
-
-def _arrived_ns(each: Sent) -> int:
-    return each.arrived_ns
 
 
 def _content(event: OffsetsCommitted) -> object:

@@ -45,7 +45,7 @@ from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
 from harness.wire.error_table import BY_NAME
 from suites.analysis.consuming.asked import Asked, of_group, unread_of_members
-from suites.analysis.consuming.committing import is_automatic
+from suites.analysis.consuming.committing import during, is_automatic
 from suites.analysis.consuming.reconciliations import Change, changes, processed
 from suites.analysis.consuming.timing import MAX_POLL, setting_ms
 from suites.analysis.excuses import grants
@@ -81,16 +81,10 @@ class Call(NamedTuple):
 
 def calls(evidence: Evidence) -> Iterator[Call]:
     """Yield the synchronous commits with a stale epoch."""
-    requests = of_group(evidence, COMMIT)
     for event in evidence.history:
         if isinstance(event, OffsetsCommitted) and event.how == "sync":
-            wanted = {(each.topic, each.partition, each.offset) for each in event.offsets}
             of_call = [
-                each
-                for each in requests.get(str(event.producer), ())
-                if event.invoke_ns <= each.sent_ns
-                and each.request.arrived_ns <= event.complete_ns
-                and {(part.topic, part.partition, part.offset) for part in each.request.offsets} == wanted
+                each.asked for each in during(evidence, event) if event.invoke_ns <= each.asked.sent_ns
             ]
             refused = next((each for each in of_call if is_stale(each)), None)
             if refused is not None and refused.reached_ns is not None:
