@@ -16,10 +16,10 @@ from harness.model.verdicts import Guarantee
 from harness.plugins.scenario import Config
 from harness.wire.apis import Api, api_name
 from suites.scenarios.consume import GUARANTEES, READ, READING
-from suites.scenarios.coordination import ELSEWHERE, FROM_START_MS, NO_COORDINATOR, NOT_COORDINATOR
+from suites.scenarios.coordination import ELSEWHERE, FROM_START_MS, NO_COORDINATOR, NOT_COORDINATOR, refused
 from suites.scenarios.effects import members, reading
 from suites.scenarios.group import NEW_PROTOCOL
-from suites.scenarios.situation import Schedule, situation
+from suites.scenarios.situation import situation
 
 WORK: Final = Workload(
     kind="consume", records=2_000, records_per_command=25, params={"members": 2, "processing_ms": 200}
@@ -57,17 +57,6 @@ def _joined(dice: Dice) -> tuple[FaultSpec, ...]:
 def _killed(dice: Dice) -> tuple[FaultSpec, ...]:
     params = {"member": dice.between(1, 2)}
     return (FaultSpec("member_kill", AtTime(dice.between(1_500, 3_000)), dice.between(1_500, 2_500), params),)
-
-
-def _refused(*codes: int) -> Schedule:
-    """Return a schedule in which the next answers to commits report one of the codes, once the group has settled."""
-
-    def drawn(dice: Dice) -> tuple[FaultSpec, ...]:
-        start = OnFrame(api_name(Api.OFFSET_COMMIT), "request", nth=1, after_ms=dice.between(900, 1_600))
-        params = {"api": int(Api.OFFSET_COMMIT), "code": dice.choice(codes), "count": dice.between(1, 3)}
-        return (FaultSpec("error_response", start, 3_000, params),)
-
-    return drawn
 
 
 def _late_commits(dice: Dice) -> FaultSpec:
@@ -126,7 +115,7 @@ KILL = _of_clients(
 REFUSED = _of_clients(
     "auto-commit-refused",
     "Automatic commits are answered with errors of a coordinator that loads, is away or has moved.",
-    _refused(*ELSEWHERE),
+    refused(Api.OFFSET_COMMIT, *ELSEWHERE, most=3),
     reading.refused,
     *READING,
     "CSM-ACM-03",
@@ -177,7 +166,7 @@ COMMIT_LATE_ASYNC = _in_background(
 COMMIT_ELSEWHERE_ASYNC = _in_background(
     "commit-elsewhere-async",
     "Answers to commits for which the application does not wait report a coordinator that loads, is away or has moved.",
-    _refused(*ELSEWHERE),
+    refused(Api.OFFSET_COMMIT, *ELSEWHERE, most=3),
     reading.refused,
     *READING,
     "CSM-OFC-01",
@@ -187,7 +176,7 @@ COMMIT_ELSEWHERE_ASYNC = _in_background(
 COMMIT_ELSEWHERE_ASSIGNED = _commits(
     "commit-elsewhere-assigned",
     "Answers to commits of a consumer that has assigned itself its partitions report that the coordinator has moved.",
-    _refused(NO_COORDINATOR, NOT_COORDINATOR),
+    refused(Api.OFFSET_COMMIT, NO_COORDINATOR, NOT_COORDINATOR, most=3),
     reading.refused,
     *READING,
     "CSM-OFC-05",

@@ -89,7 +89,7 @@ def _refused_at_start(api: Api, *codes: int, most: int = 3) -> Schedule:
     return drawn
 
 
-def _refused(api: Api, *codes: int, least: int = 1, most: int = 2) -> Schedule:
+def refused(api: Api, *codes: int, least: int = 1, most: int = 2) -> Schedule:
     """Return a schedule in which the next answers of an API report one of the codes, once the group has settled."""
 
     def drawn(dice: Dice) -> tuple[FaultSpec, ...]:
@@ -236,7 +236,7 @@ HEARTBEAT_DOUBLED = _scenario(
 HEARTBEAT_ELSEWHERE = _scenario(
     "heartbeat-elsewhere",
     "Answers to Heartbeat report that the coordinator is another broker, or that there is none.",
-    _refused(Api.HEARTBEAT, NO_COORDINATOR, NOT_COORDINATOR, least=2, most=3),
+    refused(Api.HEARTBEAT, NO_COORDINATOR, NOT_COORDINATOR, least=2, most=3),
     reading.sought,
     *READING,
 )
@@ -244,7 +244,7 @@ HEARTBEAT_ELSEWHERE = _scenario(
 HEARTBEAT_REBALANCE = _scenario(
     "heartbeat-rebalance",
     "Answers to Heartbeat report a rebalance, or another generation.",
-    _refused(Api.HEARTBEAT, REBALANCE, GENERATION, least=2, most=3),
+    refused(Api.HEARTBEAT, REBALANCE, GENERATION, least=2, most=3),
     reading.rejoined,
     *READING,
 )
@@ -252,7 +252,7 @@ HEARTBEAT_REBALANCE = _scenario(
 HEARTBEAT_UNKNOWN = _scenario(
     "heartbeat-unknown",
     "An answer to Heartbeat reports that the coordinator does not know the member.",
-    _refused(Api.HEARTBEAT, UNKNOWN_MEMBER, most=1),
+    refused(Api.HEARTBEAT, UNKNOWN_MEMBER, most=1),
     reading.rejoined,
     *READING,
     modes=BOTH_MODES,
@@ -293,7 +293,7 @@ COMMIT_DOUBLED = _scenario(
 COMMIT_ELSEWHERE = _scenario(
     "commit-elsewhere",
     "Answers to OffsetCommit report that the coordinator loads, or that it is another broker.",
-    _refused(Api.OFFSET_COMMIT, *ELSEWHERE, most=3),
+    refused(Api.OFFSET_COMMIT, *ELSEWHERE, most=3),
     reading.refused,
     *READING,
     "CSM-OFC-01",
@@ -303,7 +303,7 @@ COMMIT_ELSEWHERE = _scenario(
 COMMIT_REFUSED = _scenario(
     "commit-refused",
     "An answer to OffsetCommit reports another generation, an unknown member or a rebalance.",
-    _refused(Api.OFFSET_COMMIT, GENERATION, UNKNOWN_MEMBER, REBALANCE, most=1),
+    refused(Api.OFFSET_COMMIT, GENERATION, UNKNOWN_MEMBER, REBALANCE, most=1),
     reading.refused,
     *READING,
     guarantees=(Guarantee.AT_LEAST_ONCE,),
@@ -341,7 +341,7 @@ OFFSETS_UNSTABLE = _scenario(
 EPOCH_ELSEWHERE = _scenario(
     "epoch-elsewhere",
     "With KIP-848, answers to ConsumerGroupHeartbeat report that the coordinator loads, or that it is another broker.",
-    _refused(Api.CONSUMER_GROUP_HEARTBEAT, *ELSEWHERE),
+    refused(Api.CONSUMER_GROUP_HEARTBEAT, *ELSEWHERE),
     reading.refused,
     *READING,
     config=NEW_PROTOCOL,

@@ -7,14 +7,14 @@ from typing import Final
 
 from harness.model.dice import Dice
 from harness.model.mode import BOTH_MODES
-from harness.model.spec import AtTime, FaultSpec, FrameMatch, OnFrame, OnPhase
+from harness.model.spec import AtTime, FaultSpec, FrameMatch, OnPhase
 from harness.model.verdicts import Guarantee
 from harness.wire.apis import Api, api_name
 from suites.scenarios.consume import GUARANTEES, READ, READING
-from suites.scenarios.coordination import LONG, UNKNOWN_MEMBER
+from suites.scenarios.coordination import LONG, UNKNOWN_MEMBER, refused
 from suites.scenarios.effects import reading
 from suites.scenarios.group import NEW_PROTOCOL
-from suites.scenarios.situation import Schedule, situation
+from suites.scenarios.situation import situation
 
 #: What ends a membership: no right to the group, a wrong request, a full group, and an unknown assignor.
 FATAL: Final = (30, 42, 81, 112)
@@ -47,17 +47,6 @@ def _lost(dice: Dice) -> tuple[FaultSpec, ...]:
     )
 
 
-def _refused(api: Api, *codes: int) -> Schedule:
-    """Return a schedule in which an answer of an API reports one of the codes, once the group has settled."""
-
-    def drawn(dice: Dice) -> tuple[FaultSpec, ...]:
-        start = OnFrame(api_name(api), "request", nth=1, after_ms=dice.between(900, 1_600))
-        params = {"api": int(api), "code": dice.choice(codes), "count": 1}
-        return (FaultSpec("error_response", start, 3_000, params),)
-
-    return drawn
-
-
 def _stale_while_joining(dice: Dice) -> tuple[FaultSpec, ...]:
     at_ms = dice.between(800, 1_200)
     params = {"api": int(Api.OFFSET_COMMIT), "code": STALE_EPOCH, "count": 1_000}
@@ -78,7 +67,7 @@ EPOCH_LOST_IN_LOAD = _scenario(
 EPOCH_FENCED = _scenario(
     "epoch-fenced",
     "With KIP-848, an answer to ConsumerGroupHeartbeat fences the member, or reports that it is unknown.",
-    _refused(Api.CONSUMER_GROUP_HEARTBEAT, UNKNOWN_MEMBER, FENCED_EPOCH),
+    refused(Api.CONSUMER_GROUP_HEARTBEAT, UNKNOWN_MEMBER, FENCED_EPOCH, most=1),
     reading.refused,
     *READING,
 )
@@ -94,7 +83,7 @@ EPOCH_LATE = _scenario(
 EPOCH_FATAL = _scenario(
     "epoch-fatal",
     "With KIP-848, an answer to ConsumerGroupHeartbeat reports an error that no repetition can heal.",
-    _refused(Api.CONSUMER_GROUP_HEARTBEAT, *FATAL),
+    refused(Api.CONSUMER_GROUP_HEARTBEAT, *FATAL, most=1),
     reading.refused_for_good,
     *READING,
 )
@@ -102,7 +91,7 @@ EPOCH_FATAL = _scenario(
 COMMIT_STALE = _scenario(
     "commit-stale-epoch",
     "With KIP-848, an answer to OffsetCommit reports a stale epoch.",
-    _refused(Api.OFFSET_COMMIT, STALE_EPOCH),
+    refused(Api.OFFSET_COMMIT, STALE_EPOCH, most=1),
     reading.refused,
     *READING,
     guarantees=(Guarantee.AT_LEAST_ONCE,),
