@@ -12,7 +12,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PROVISIONED := .venv/.provisioned
 
-.PHONY: help setup quickstart test test-clients test-fast test-formats check format lock docs site clean
+.PHONY: help setup quickstart test test-clients test-extended test-fast test-formats check format lock docs site clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,12 +36,15 @@ quickstart: setup  ## set up everything, run two clients in eight cells, write a
 test: setup  ## all tests, with real brokers
 	@$(BIN)/pytest -n 4
 
+test-extended: setup  ## what the tests leave out for their length: more versions and brokers, disturbances, whole jobs of CI
+	@$(BIN)/pytest -n 4 -m extended
+
 test-clients: setup  ## every client at every tested version: contract, settings, producing without faults
 	@$(BIN)/pytest -n 2 -m 'every_client or long or jvm' tests/clients/adapters tests/clients/skeletons tests/suites/contract \
 		tests/harness/adapter tests/harness/provision
 
 test-fast: $(READY)  ## the tests without a JVM, under a minute
-	@$(BIN)/pytest -m 'not jvm and not long and not every_client' -n 2 --hypothesis-profile=quick
+	@$(BIN)/pytest -m 'not jvm and not long and not every_client and not extended' -n 2 --hypothesis-profile=quick
 
 test-formats: $(READY)  ## every file format, 20,000 hostile examples each; SEED=n repeats them
 	@seed=$${SEED:-$$RANDOM}; echo "==> SEED=$$seed"; \

@@ -1,7 +1,7 @@
 """Hypothesis in all tests: no deadlines, because a busy machine is not a defect. ``--durations`` shows slow tests.
 
 The profile sets the number of examples: ``--hypothesis-profile=quick`` for the fast tier, ``thorough`` for a night.
-With four processes (``-n 4``), two run the tests with brokers, which mostly wait, and two run the others.
+With four processes (``-n 4``), three run the tests with brokers, which mostly wait, and one runs the others.
 """
 
 from __future__ import annotations
@@ -29,8 +29,13 @@ settings.load_profile("usual")
 
 #: Folders whose JVM is Spark's, which a file starts once, and not a broker's.
 SPARK = "tests/reports/"
-#: Whole runs, as a user starts them: about half of the time of all tests with brokers.
-END_TO_END = "tests/end_to_end/"
+#: The tests with brokers in three parts of about the same length: whole runs, clients, and all others.
+PARTS = {
+    "tests/end_to_end/": "end_to_end",
+    "tests/clients/": "clients",
+    "tests/testkit/": "clients",
+    "": "brokers",
+}
 
 
 class Indexed(list[str]):
@@ -46,7 +51,7 @@ class Indexed(list[str]):
 
 
 class BrokersApart(LoadScopeScheduling):
-    """Assign files with a test that starts brokers to two processes. More clusters would slow each other down.
+    """Assign files with a test that starts brokers to three processes. More clusters would slow each other down.
 
     The groups of xdist do the same with a mark, but not with this version of pytest, which ignores changed test names.
     """
@@ -69,7 +74,7 @@ class BrokersApart(LoadScopeScheduling):
             return nodeid
         if path.startswith(SPARK):
             return path
-        return END_TO_END if path.startswith(END_TO_END) else "brokers"
+        return next(part for folder, part in PARTS.items() if path.startswith(folder))
 
 
 @cache

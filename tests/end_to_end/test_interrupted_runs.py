@@ -98,6 +98,7 @@ def test_killed_run_keeps_finished_trials_and_can_be_resumed(line, tmp_path):
     assert all(path.read_bytes() == before for path, before in finished.items())
 
 
+@pytest.mark.extended
 def test_run_killed_with_warm_clusters_leaves_nothing_and_can_be_resumed(line, tmp_path):
     """After two verdicts, a cluster has been reused. The resumed run starts its own clusters."""
     code, pid, _ = stopped_at(line, tmp_path, signal.SIGKILL, 3, "broker/topic-grows")

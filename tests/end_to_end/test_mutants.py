@@ -10,7 +10,7 @@ from clients.seeding.table import mutants
 from harness.model.verdicts import Level
 from harness.plugins.registry import checks
 
-pytestmark = pytest.mark.jvm
+pytestmark = [pytest.mark.jvm, pytest.mark.extended]
 
 #: The mutants that are tested with real brokers. The others are tested in virtual time only.
 LIVE = {name: mutant for name, mutant in mutants().items() if mutant.scenario}

@@ -38,8 +38,12 @@ def project(installed) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("first", ["clients", "kafka_trial.api"])
-@pytest.mark.parametrize("command", [["python", "-m", "pytest"], ["pytest"]], ids=" ".join)
+@pytest.mark.parametrize("first", ["clients", pytest.param("kafka_trial.api", marks=pytest.mark.extended)])
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(["python", "-m", "pytest"], marks=pytest.mark.extended), ["pytest"]],
+    ids=" ".join,
+)
 def test_a_pytest_project_keeps_its_packages_and_runs_trials(installed, project, command, first):
     test = project / "test_trials.py"
     test.write_text(TESTS.format(first=first))
@@ -47,7 +51,11 @@ def test_a_pytest_project_keeps_its_packages_and_runs_trials(installed, project,
     assert (ended.returncode, "1 passed" in ended.stdout) == (0, True), ended
 
 
-@pytest.mark.parametrize("command", [["kafka-trial"], ["python", "-m", "kafka_trial"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "command",
+    [["kafka-trial"], pytest.param(["python", "-m", "kafka_trial"], marks=pytest.mark.extended)],
+    ids=" ".join,
+)
 def test_the_command_line_runs_in_a_folder_with_such_packages(installed, project, command):
     ended = installed.run(*command, "run", "produce/calm", "-c", "reference", "--json", cwd=project)
     assert ended.returncode == 0, ended

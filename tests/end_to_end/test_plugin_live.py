@@ -52,6 +52,7 @@ def run_pytest(pytester):
     return lambda *args: pytester.runpytest_subprocess("-p", "no:cacheprovider", *args)
 
 
+@pytest.mark.extended
 def test_conforming_client_passes_in_two_processes(run_pytest):
     run_pytest("-n", "2", "--kafka-client", "confluent-kafka@2.16.1").assert_outcomes(passed=3)
 

@@ -10,7 +10,7 @@ import pytest
 
 from harness.storage.run_store import RunStore
 
-pytestmark = pytest.mark.jvm
+pytestmark = [pytest.mark.jvm, pytest.mark.extended]
 
 MUTANT = "mutant-gives_up_on_disconnect"
 #: Eighteen commands in less than two seconds: long enough for a dozen faults, and a short wait.

@@ -17,6 +17,7 @@ from testkit.workflow import Ran, Server, instances, loaded
 
 pytestmark = [
     pytest.mark.jvm,
+    pytest.mark.extended,
     pytest.mark.long("builds a wheel, installs it twice with pip, runs trials and makes a report"),
 ]
 

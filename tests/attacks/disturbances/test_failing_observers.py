@@ -15,7 +15,7 @@ from harness.system import pulse
 from harness.witness.begun import Begun
 from harness.witness.relay import DIAL, Relay
 
-pytestmark = pytest.mark.jvm
+pytestmark = [pytest.mark.jvm, pytest.mark.extended]
 
 HOUR_NS = 3_600 * 10**9
 

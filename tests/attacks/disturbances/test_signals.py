@@ -9,7 +9,7 @@ import signal
 
 import pytest
 
-pytestmark = pytest.mark.jvm
+pytestmark = [pytest.mark.jvm, pytest.mark.extended]
 
 
 def test_run_ended_by_sighup_exports_finished_trials(planned):

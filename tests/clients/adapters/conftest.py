@@ -18,9 +18,9 @@ from suites.contract.client_process import refusing_port
 from suites.contract.probe import Capabilities
 
 LIBRARY = Path(clients.adapters.python_lib.__file__).parent
-#: Tested at their default version in ``make test``: the Python clients, and one client of each other
+#: Tested at their default version in ``make test``: two Python clients, and one client of each other
 #: language that needs no gcc.
-USUAL = ("aiokafka", "confluent-kafka", "franz-go", "java", "kafka-python", "kafkajs")
+USUAL = ("aiokafka", "confluent-kafka", "franz-go", "java", "kafkajs")
 OTHERS = tuple(
     name for name in registry.names("clients") if name != "reference" and not name.startswith("mutant-")
 )

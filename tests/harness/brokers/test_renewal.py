@@ -31,7 +31,7 @@ pytestmark = pytest.mark.jvm
 EXPIRATION, RATE = "producer.id.expiration.ms", "producer_byte_rate"
 
 
-@pytest.mark.parametrize("broker", ["4.3.1x3", "3.9.2x3"])
+@pytest.mark.parametrize("broker", ["4.3.1x3", pytest.param("3.9.2x3", marks=pytest.mark.extended)])
 def test_everything_that_a_trial_leaves_is_removed_or_detected(broker: str, lab: Any, tmp_path: Path) -> None:
     async def steps() -> None:
         async with LOCAL.cluster(broker, lanes=1, log_dir=tmp_path) as cluster:

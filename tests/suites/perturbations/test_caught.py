@@ -49,7 +49,14 @@ def made(name="nothing", caught_by=("lost",), apply=nothing, **fields):
     )
 
 
-@pytest.mark.parametrize("situation", (*SITUATIONS, *GROUPS), ids=lambda of: "-".join(of))
+@pytest.mark.parametrize(
+    "situation",
+    [
+        pytest.param(of, marks=() if of in GROUPS or of in SITUATIONS[::3] else pytest.mark.extended)
+        for of in (*SITUATIONS, *GROUPS)
+    ],
+    ids="-".join,
+)
 def test_fitting_perturbation_is_caught(situation):
     """Except for those that no registered check can find. They are marked, and do not count as escapes."""
     awaited = {kind.name: EditStats(kind, ()).awaited for kind in PERTURBATIONS}

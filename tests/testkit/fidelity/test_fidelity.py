@@ -18,7 +18,8 @@ ONCE_DIFFERENT = (2_475_606, 2_475_713)
 
 
 @pytest.mark.parametrize(
-    ("version", "nodes", "plans", "outages"), [("4.3.1", 1, 20, 1), ("3.9.2", 1, 10, 0), ("4.3.1", 3, 8, 0)]
+    ("version", "nodes", "plans", "outages"),
+    [("4.3.1", 1, 20, 1), ("3.9.2", 1, 10, 0), pytest.param("4.3.1", 3, 15, 0, marks=pytest.mark.extended)],
 )
 def test_scripted_brokers_respond_like_real_ones(
     tmp_path: Path, version: str, nodes: int, plans: int, outages: int
@@ -38,7 +39,10 @@ def test_scripted_brokers_respond_like_real_ones(
 KINDS = {"4.3.1": (reading_plans, classic_plans, consumer_plans), "3.9.2": (reading_plans,)}
 
 
-@pytest.mark.parametrize(("version", "nodes", "plans"), [("4.3.1", 1, 12), ("4.3.1", 3, 4), ("3.9.2", 1, 25)])
+@pytest.mark.parametrize(
+    ("version", "nodes", "plans"),
+    [("4.3.1", 1, 12), pytest.param("4.3.1", 3, 8, marks=pytest.mark.extended), ("3.9.2", 1, 25)],
+)
 def test_scripted_brokers_answer_consumers_like_real_ones(
     tmp_path: Path, version: str, nodes: int, plans: int
 ) -> None:
