@@ -110,7 +110,9 @@ class Frame(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 class FaultRow(msgspec.Struct, frozen=True):
     """A fault as it happened: when it was requested, when it was in effect, and how much it hit.
 
-    ``effective_ns`` is null if it never took effect. ``hits`` counts frames or connections, depending on the kind.
+    ``effective_ns`` is null if it never took effect. It has the outer bounds: from the first call that began the fault
+    to the return of the last one that ended it. ``certain_ns`` has the inner ones, and is null if the fault was at no
+    time certain to be in effect. ``hits`` counts frames or connections, depending on the kind.
     """
 
     index: int
@@ -118,6 +120,7 @@ class FaultRow(msgspec.Struct, frozen=True):
     requested_ns: tuple[int, int] | None
     effective_ns: tuple[int, int] | None
     hits: int = 0
+    certain_ns: tuple[int, int] | None = None
 
 
 class LogRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

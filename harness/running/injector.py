@@ -1,8 +1,8 @@
 """Inject the faults of one trial: wait for each trigger, start, hold, stop, and record the actual times.
 
 ``requested_ns`` is the planned window, whose end moves for a kind that begins slowly. ``effective_ns`` has the outer
-bounds of the actual one: from the call that began the fault to the return of the call that ended it. A fault whose
-trigger never occurred has neither.
+bounds of the actual one: from the call that began the fault to the return of the call that ended it. ``certain_ns`` has
+the inner bounds: a call may take long on a busy machine. A fault whose trigger never occurred has none of them.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
 
 from harness.model.contract import AnyEvent
 from harness.model.rows import FaultRow, Frame
@@ -68,7 +70,7 @@ class Injector:
     def accounted(self, frames: Sequence[Frame]) -> tuple[FaultRow, ...]:
         """Return the rows with their hits, counted in the witness's frames."""
         return tuple(
-            FaultRow(row.index, row.spec, row.requested_ns, row.effective_ns, kind.hits(row, frames))
+            replace(row, hits=kind.hits(row, frames))
             for kind, row in zip(self._kinds, self.rows, strict=True)
         )
 
@@ -79,17 +81,21 @@ class Injector:
         self.rows[index] = FaultRow(index, spec, requested, None)
         self.active.append(spec)
         began_ns = time.monotonic_ns()
+        certain = None
         try:
             await kind.inject_live(spec, self._lane)
+            since_ns = time.monotonic_ns()
             self._in_effect[index].set()
             if getattr(kind, "begins_slowly", False):
                 requested = (begin_ns, time.monotonic_ns() + spec.duration_ms * NS_PER_MS)
             requested = (begin_ns, await self._over(spec.until, requested[1]))
             await self._lane.assert_as_set()
+            certain = since_ns, time.monotonic_ns()
         finally:
             await asyncio.shield(kind.heal_live(spec, self._lane))
             self.active.remove(spec)
-        self.rows[index] = FaultRow(index, spec, requested, (began_ns, time.monotonic_ns()))
+        effective = began_ns, time.monotonic_ns()
+        self.rows[index] = FaultRow(index, spec, requested, effective, certain_ns=certain)
 
     async def _over(self, until: Trigger | None, end_ns: int) -> int:
         """Wait for the earlier of two ends, and return when it was due."""

@@ -2,7 +2,7 @@
 
 A fault begins at its time, or immediately after the frame that triggers it, when the broker has received that request
 and the client has not yet received the response. Beginning and ending take no time, so the effective window is the
-requested one.
+requested one, and certain.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from harness.model.contract import AnyEvent
 from harness.model.errors import UsageError
@@ -85,12 +87,10 @@ class SimulatedInjector:
     def accounted(self, frames: Sequence[Frame]) -> tuple[FaultRow, ...]:
         """Return the rows with their hits."""
         return tuple(
-            FaultRow(
-                row.index,
-                row.spec,
-                row.requested_ns,
-                row.effective_ns,
-                0 if row.effective_ns is None else kind.simulated_hits(row, frames, self._lane),
+            replace(
+                row,
+                hits=0 if row.effective_ns is None else kind.simulated_hits(row, frames, self._lane),
+                certain_ns=row.effective_ns,
             )
             for kind, row in zip(self._kinds, self._rows, strict=True)
         )

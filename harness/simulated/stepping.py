@@ -18,15 +18,7 @@ class Steps(Protocol):
 def step_all(network: Network, clients: Iterable[Steps], now_ns: int) -> int | None:
     """Step the clients one after another. Return when the next of them is due, or None.
 
-    Each client resets ``network.news``, which is about the connections of all of them.
+    ``network.news`` is about the connections of all of them. Each client looks at its own.
     """
-    news, more = network.news, False
-    due = []
-    for each in clients:
-        network.news = news
-        due_ns = each.step(now_ns)
-        more = more or network.news
-        if due_ns is not None:
-            due.append(due_ns)
-    network.news = more
-    return min(due, default=None)
+    network.news = False
+    return min((due_ns for each in clients if (due_ns := each.step(now_ns)) is not None), default=None)

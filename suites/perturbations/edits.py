@@ -12,7 +12,7 @@ from msgspec.structs import replace as changed
 
 from harness.model.contract import AnyEvent, OpComplete, Stats
 from harness.model.evidence import Evidence, Operation
-from harness.model.rows import Frame, FrameKind, ProducePart, TrialRecord
+from harness.model.rows import FaultRow, Frame, FrameKind, ProducePart, TrialRecord
 from harness.model.spec import TrialSpec
 from harness.model.verdicts import Outcome
 
@@ -45,6 +45,12 @@ def with_history(evidence: Evidence, events: Iterable[AnyEvent]) -> Evidence:
         for seq, event in enumerate(sorted(events, key=lambda event: event.mono_ns))
     ]
     return replace(evidence, history=tuple(numbered))
+
+
+def moved_fault(row: FaultRow, moved: Callable[[int], int | None]) -> FaultRow:
+    """Return the row with its windows at other times."""
+    windows = {name: getattr(row, name) for name in ("requested_ns", "effective_ns", "certain_ns")}
+    return changed(row, **{name: span and tuple(map(moved, span)) for name, span in windows.items()})
 
 
 def with_results(evidence: Evidence, sends: Iterable[Operation]) -> Evidence:

@@ -17,7 +17,7 @@ from harness.model.contract import AnyEvent, OpComplete, ShutdownComplete, Stats
 from harness.model.evidence import Evidence, view
 from harness.model.rows import FaultRow, Frame, FrameKind, LogRecord, Phases, ProducePart
 from harness.model.units import NS_PER_MS
-from suites.perturbations.edits import with_history
+from suites.perturbations.edits import moved_fault, with_history
 
 SECOND_NS = 1_000 * NS_PER_MS
 #: A pause does not begin this close to a fault.
@@ -129,12 +129,7 @@ class _Pause:
         )
 
     def fault(self, row: FaultRow) -> FaultRow:
-        requested, effective = row.requested_ns, row.effective_ns
-        return changed(
-            row,
-            requested_ns=requested and (self._ns(requested[0]), self._ns(requested[1])),
-            effective_ns=effective and (self._ns(effective[0]), self._ns(effective[1])),
-        )
+        return moved_fault(row, self._ns)
 
     def record(self, record: LogRecord) -> LogRecord:
         return changed(record, timestamp_ms=self._wall_ms(record.timestamp_ms))

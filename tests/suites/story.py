@@ -225,7 +225,7 @@ class Story:
         window = None if begin_ms is None else (ns(begin_ms), ns(end_ms))
         start = AtTime(int(begin_ms or 0))
         spec = FaultSpec(kind, start, int(end_ms - (begin_ms or 0)), params)
-        self.faults.append(FaultRow(len(self.faults), spec, window, window, hits))
+        self.faults.append(FaultRow(len(self.faults), spec, window, window, hits, window))
 
     def evidence(self) -> Evidence:
         spec = TrialSpec(

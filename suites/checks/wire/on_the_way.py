@@ -1,7 +1,9 @@
 """What the witness knows about the client's side of a lane: delays that are certain, and the wall clock.
 
 The witness sees a request after the client has sent it, and an answer before the client has it. The
-difference is known only if a ``latency`` fault was in effect. It is then at least the fault's delay.
+difference is known only if a ``latency`` fault was certainly in effect. It is then at least the fault's delay. The
+calls that begin or end a fault can take any time on a busy machine, so nothing is certain while one of them runs, nor
+in runs that did not record it.
 """
 
 from __future__ import annotations
@@ -12,10 +14,6 @@ from harness.model.evidence import Evidence, view
 from harness.model.units import NS_PER_MS
 
 LATENCY = "latency"
-#: The interval of a fault includes the calls that begin and end it. The fault is certainly in effect once
-#: this margin, plus the duration of the last call, has passed since the first call began. It may end as soon
-#: as its end was requested.
-MARGIN_NS = 500 * NS_PER_MS
 
 
 class Delay(NamedTuple):
@@ -33,21 +31,11 @@ def delays(evidence: Evidence) -> list[Delay]:
     """Return the intervals in which answers and requests are certainly late."""
     found = []
     for row in evidence.faults:
-        if row.spec.kind == LATENCY and row.effective_ns is not None and row.requested_ns is not None:
-            (begin_ns, gone_ns), (_, asked_ns) = row.effective_ns, row.requested_ns
-            end_ns = min(gone_ns, asked_ns)
+        if row.spec.kind == LATENCY and row.certain_ns is not None:
             upstream_ns, downstream_ns = (
                 row.spec.params.get(name, 0) * NS_PER_MS for name in ("upstream_ms", "downstream_ms")
             )
-            found.append(
-                Delay(
-                    begin_ns + MARGIN_NS + gone_ns - end_ns,
-                    end_ns,
-                    upstream_ns,
-                    downstream_ns,
-                    row.spec.brokers,
-                )
-            )
+            found.append(Delay(*row.certain_ns, upstream_ns, downstream_ns, row.spec.brokers))
     return found
 
 
@@ -101,15 +89,15 @@ class _Edge(NamedTuple):
 
 @view
 def _edges(evidence: Evidence) -> list[_Edge]:
-    """Return both edges of each fault, as wide as its calls can have been."""
+    """Return both edges of each fault. One that is never certain is an edge from its beginning to its end."""
     found = []
     for row in evidence.faults:
         if row.effective_ns is not None:
             begin_ns, gone_ns = row.effective_ns
-            asked_ns = gone_ns if row.requested_ns is None else min(gone_ns, row.requested_ns[1])
+            certain_ns, until_ns = row.certain_ns or (gone_ns, begin_ns)
             found += [
-                _Edge(begin_ns, begin_ns + MARGIN_NS + gone_ns - asked_ns, row.spec.brokers),
-                _Edge(asked_ns, gone_ns + MARGIN_NS, row.spec.brokers),
+                _Edge(begin_ns, certain_ns, row.spec.brokers),
+                _Edge(until_ns, gone_ns, row.spec.brokers),
             ]
     return found
 

@@ -28,7 +28,7 @@ from harness.model.spec import AtTime, FaultSpec
 from harness.model.units import NS_PER_MS
 from harness.workloads.consume import accounting
 from suites.analysis.consuming.lives import lives
-from suites.perturbations.edits import with_record, with_spec
+from suites.perturbations.edits import moved_fault, with_record, with_spec
 
 #: The id of an added call.
 ADDED_ID = 1_000_000
@@ -207,7 +207,7 @@ def waited(evidence: Evidence, at_ns: int, for_ns: int, silent_ns: int = 0) -> E
             with_record(evidence, phases=changed(phases, **moved)),
             frames=tuple(sorted(_frames_later(evidence.frames, at_ns, for_ns), key=lambda row: row.t_ns)),
             blocked_frames=tuple(_frames_later(evidence.blocked_frames, at_ns, for_ns)),
-            faults=tuple(_fault_later(row, ends_later) for row in evidence.faults),
+            faults=tuple(moved_fault(row, ends_later) for row in evidence.faults),
         ),
         events,
     )
@@ -219,11 +219,6 @@ Later = Callable[[int | None], int | None]
 
 def _later(ns: int | None, *, at_ns: int, by_ns: int) -> int | None:
     return ns if ns is None or ns < at_ns else ns + by_ns
-
-
-def _fault_later(row: FaultRow, later: Later) -> FaultRow:
-    windows = {name: getattr(row, name) for name in ("requested_ns", "effective_ns")}
-    return changed(row, **{name: span and tuple(map(later, span)) for name, span in windows.items()})
 
 
 def _frames_later(frames: Iterable[Frame], at_ns: int, by_ns: int) -> Iterable[Frame]:

@@ -31,7 +31,7 @@ class SimulatedReference:
         components: Components | None,
     ) -> None:
         self.trace: list[TraceEvent] = []
-        self._network, self._events = network, events
+        self._events = events
         self._selector = SimulatedSelector(network, components.channel if components else Channel)
         self._core = ProducerCore(
             config,
@@ -68,7 +68,7 @@ class SimulatedReference:
         events.now_ns = now_ns
         due_ns, wake_ns = self._due_ns, application.wake_ns
         if (
-            self._network.news
+            self._selector.has_news
             or application.commands
             or (due_ns is not None and due_ns <= now_ns)
             or (wake_ns is not None and wake_ns <= now_ns)

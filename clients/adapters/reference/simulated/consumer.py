@@ -12,6 +12,7 @@ from clients.reference.telemetry.trace import TraceEvent
 from harness.model.consumer_contract import ConsumerCommand
 from harness.model.contract import Close
 from harness.model.dice import Dice
+from harness.model.exchanges import FOR_EVER
 from harness.simulated.network import Network
 from harness.simulated.scheduler import NS_PER_MS
 
@@ -60,15 +61,21 @@ class SimulatedConsumer:
         if application.has_ended:
             return None
         events.now_ns = now_ns
-        self._rounds(now_ns)
-        if application.has_ended:
-            self._selector.close_all()
-            return None
-        times = [events.beat(application.taken, application.finished)]
-        waits = application.waits
+        if self._selector.has_news or self._is_idle_with_commands() or self._next_ns() <= now_ns:
+            self._rounds(now_ns)
+            if application.has_ended:
+                self._selector.close_all()
+                return None
+        return max(min(events.beat(application.taken, application.finished), self._next_ns()), now_ns)
+
+    def _next_ns(self) -> int:
+        """Return when the core or the application continues without news."""
+        waits = self._application.waits
         until_ns = waits.until_ns if isinstance(waits, Waits) else waits
-        times += [each for each in (self._due_ns, until_ns) if each is not None]
-        return max(min(times), now_ns)
+        return min((each for each in (self._due_ns, until_ns) if each is not None), default=FOR_EVER)
+
+    def _is_idle_with_commands(self) -> bool:
+        return self._application.waits is None and bool(self._application.commands)
 
     def _rounds(self, now_ns: int) -> None:
         """Run rounds of the application and the core until nothing more happens at this time."""
@@ -90,7 +97,7 @@ class SimulatedConsumer:
         """Return whether the application's wait has ended."""
         waits = self._application.waits
         if waits is None:
-            return bool(self._application.commands)
+            return self._is_idle_with_commands()
         if isinstance(waits, int):
             return waits <= now_ns
         reached = waits.until_ns is not None and waits.until_ns <= now_ns

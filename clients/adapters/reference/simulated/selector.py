@@ -17,11 +17,9 @@ class SimulatedSelector:
 
     @property
     def has_news(self) -> bool:
-        """Whether a poll would report something."""
-        if self._network.news:
-            return True
-        for _, channel in self._channels.values():  # noqa: SIM110 - called every round, and a generator costs more
-            if channel.has_news:
+        """Whether a poll would report something. Other clients of the network have connections of their own."""
+        for connection, channel in self._channels.values():  # noqa: SIM110 - called every round, a generator costs more
+            if connection.changed or channel.has_news:
                 return True
         return False
 

@@ -191,10 +191,10 @@ class Fetcher:
         )
 
     def _node_for(self, partition: TopicPartition, now_ms: int) -> int | None:
-        """Return the node to fetch from. None if there is no leader, and metadata is then requested."""
+        """Return the node to fetch from. None if there is no leader or no address, and metadata is then requested."""
         state = self._subscriptions.state(partition)
         leader = state.position.leader.node_id if state and state.position else None
-        if state is None or leader is None:
+        if state is None or leader not in self._metadata.nodes:
             self._metadata.request_update()
             return None
         preferred = state.preferred_replica_at(now_ms)

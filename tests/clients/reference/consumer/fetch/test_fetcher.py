@@ -120,6 +120,17 @@ def test_a_partition_without_leader_requests_metadata(bench):
     assert w.metadata.is_update_requested
 
 
+def test_a_leader_that_metadata_has_forgotten_is_not_asked(bench):
+    """A request to it could never be sent. It would fail at once and be made again, without a pause."""
+    w = bench()
+    w.led({T0: (1, 5)})
+    w.assign({T0: 0})
+    w.metadata.rebootstrap(w.clock.now_ms, "no metadata")
+    assert w.subscriptions.position(T0).leader.node_id == 1
+    assert w.fetch() == []
+    assert w.metadata.is_update_requested
+
+
 def test_a_broker_that_cannot_be_reached_is_left_out(two_nodes):
     w = two_nodes
     w.network.down.add(1)
