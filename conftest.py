@@ -36,6 +36,8 @@ PARTS = {
     "tests/testkit/": "clients",
     "": "brokers",
 }
+#: Folders whose tests share simulated trials, which every process would make again.
+SHARED_TRIALS = ("tests/suites/perturbations/", "tests/suites/checks/consume_wire/")
 
 
 class Indexed(list[str]):
@@ -70,6 +72,8 @@ class BrokersApart(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         path = nodeid.partition("::")[0]
+        if path.startswith(SHARED_TRIALS):
+            return "shared_trials"
         if not _starts_jvm(path):
             return nodeid
         if path.startswith(SPARK):

@@ -33,13 +33,14 @@ CSM-GRP-08 (``Heartbeat#sessionTimeoutExpired``, ``AbstractCoordinator.Heartbeat
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from harness.judging.availability import Span
 from harness.model.anomaly import Anomaly, Sample
-from harness.model.evidence import Evidence
+from harness.model.evidence import Evidence, view
 from harness.model.exchanges import FOR_EVER, connections
 from harness.model.rows import Finding
 from harness.model.units import NS_PER_MS
@@ -91,8 +92,13 @@ class Silence(NamedTuple):
         return self.span.end_ns - self.span.begin_ns
 
 
-def silences(evidence: Evidence) -> Iterator[Silence]:
-    """Yield the silences at whose end no heartbeat had succeeded for about a session, if they can be judged."""
+@view
+def silences(evidence: Evidence) -> list[Silence]:
+    """Return the silences at whose end no heartbeat had succeeded for about a session, if they can be judged."""
+    return list(_silences(evidence))
+
+
+def _silences(evidence: Evidence) -> Iterator[Silence]:
     for of in generations(evidence).values():
         for generation in of:
             for each in _of(evidence, generation):
@@ -110,16 +116,11 @@ def _of(evidence: Evidence, generation: Generation) -> Iterator[Silence]:
         return
     life = lives(evidence)[generation.process]
     last_ns = life.end_ns if life.closing_ns is None else life.closing_ns
+    beats = [each for each in generation.later if each.api == HEARTBEAT]
     for begin_ns, next_ns in pairwise((*answers_ns, FOR_EVER)):
-        beat = next(
-            (
-                each
-                for each in generation.later
-                if each.api == HEARTBEAT and begin_ns < each.request.arrived_ns < next_ns
-            ),
-            None,
-        )
-        if beat is not None:
+        after = bisect_right(beats, begin_ns, key=lambda each: each.request.arrived_ns)
+        beat = beats[after] if after < len(beats) else None
+        if beat is not None and beat.request.arrived_ns < next_ns:
             end_ns = min(next_ns, last_ns, _given_up_ns(evidence, generation, beat, begin_ns))
             if end_ns > begin_ns:
                 since_ns = max((ns for ns in beaten_ns if ns <= begin_ns), default=begin_ns)
@@ -180,7 +181,7 @@ def _sample(silence: Silence) -> Sample:
 
 
 def _arises(evidence: Evidence) -> int:
-    return sum(1 for _ in silences(evidence))
+    return len(silences(evidence))
 
 
 CHECK = Check(

@@ -39,7 +39,7 @@ from typing import Final, NamedTuple
 
 from harness.judging.availability import Span
 from harness.model.anomaly import Anomaly, Sample
-from harness.model.evidence import Evidence
+from harness.model.evidence import Evidence, view
 from harness.model.rows import Finding
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Level
@@ -71,10 +71,16 @@ class Silence(NamedTuple):
     session_ns: int
 
 
-def silences(evidence: Evidence) -> Iterator[Silence]:
-    """Yield the times between two signs of life of each member, if they can be judged."""
+@view
+def silences(evidence: Evidence) -> list[Silence]:
+    """Return the times between two signs of life of each member, if they can be judged."""
+    return list(_silences(evidence))
+
+
+def _silences(evidence: Evidence) -> Iterator[Silence]:
     for process, requests in of_group(evidence, JOIN, LEAVE, *SIGNS).items():
         life = lives(evidence)[process]
+        late = _late_turns(evidence, life)
         session_ms: int | None = None
         for before, after in pairwise([*requests, None]):
             if before is None:
@@ -82,11 +88,11 @@ def silences(evidence: Evidence) -> Iterator[Silence]:
             if before.api == JOIN:
                 session_ms = before.member.session_timeout_ms
             elif session_ms is not None and before.api in SIGNS and before.code == 0:
-                yield from _silence(evidence, life, before, after, session_ms * NS_PER_MS)
+                yield from _silence(evidence, life, late, before, after, session_ms * NS_PER_MS)
 
 
 def _silence(
-    evidence: Evidence, life: Life, before: Asked, after: Asked | None, session_ns: int
+    evidence: Evidence, life: Life, late: list[Span], before: Asked, after: Asked | None, session_ns: int
 ) -> Iterator[Silence]:
     last_ns = life.end_ns if life.closing_ns is None else life.closing_ns
     end_ns = last_ns if after is None else min(last_ns, after.request.arrived_ns)
@@ -94,7 +100,7 @@ def _silence(
     if (
         span.end_ns > span.begin_ns
         and not during_cut(evidence, span)
-        and not _polls_late(evidence, life, span)
+        and not any(turn.overlap_ns(*span) > 0 for turn in late)
     ):
         yield Silence(
             life.process, span, span.end_ns - span.begin_ns - stalled_ns(life.frozen, *span), session_ns
@@ -102,9 +108,10 @@ def _silence(
 
 
 @grants("worked-beyond-its-interval")
-def _polls_late(evidence: Evidence, life: Life, span: Span) -> bool:
+def _late_turns(evidence: Evidence, life: Life) -> list[Span]:
+    """Return the turns after which Java's consumer leaves the group by itself."""
     limit_ns = setting_ms(evidence, MAX_POLL) * NS_PER_MS
-    return any(turn.end_ns - turn.begin_ns >= limit_ns and turn.overlap_ns(*span) > 0 for turn in life.turns)
+    return [turn for turn in life.turns if turn.end_ns - turn.begin_ns >= limit_ns]
 
 
 def run(evidence: Evidence) -> list[Finding]:

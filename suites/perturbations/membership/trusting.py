@@ -30,7 +30,7 @@ def _places(evidence: Evidence) -> Sequence[int]:
 
 
 def _silence(evidence: Evidence, place: int) -> Silence:
-    return list(silences(evidence))[place]
+    return silences(evidence)[place]
 
 
 def _late(evidence: Evidence, place: int) -> Evidence:

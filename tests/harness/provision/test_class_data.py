@@ -75,6 +75,7 @@ async def started(log_dir, archive):
 
 
 @pytest.mark.jvm
+@pytest.mark.extended
 def test_the_first_cluster_makes_the_archive_of_later_ones(tmp_path, monkeypatch):
     archive = tmp_path / "cache" / "made.jsa"
     # The default place depends on the cache, which also has the jars that the brokers need.

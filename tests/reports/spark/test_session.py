@@ -127,6 +127,7 @@ def _has_mapped(archive: Path) -> bool:
     return str(archive) in {each.path for each in jvm.memory_maps()}
 
 
+@pytest.mark.extended
 def test_the_first_spark_that_worked_leaves_the_archive_of_later_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
