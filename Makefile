@@ -33,10 +33,10 @@ quickstart: setup  ## set up everything, run two clients in eight cells, write a
 	@echo "==> analysing with PySpark: kafka-trial report runs"
 	@$(BIN)/kafka-trial report runs
 
-test: setup  ## all tests, with real brokers
+test: setup  ## the tests, with real brokers
 	@$(BIN)/pytest -n 4
 
-test-extended: setup  ## what the tests leave out for their length: more versions and brokers, disturbances, whole jobs of CI
+test-extended: setup  ## what they leave out for its length, and CI runs as well: more versions and brokers, whole jobs
 	@$(BIN)/pytest -n 4 -m extended
 
 test-clients: setup  ## every client at every tested version: contract, settings, producing without faults

@@ -6,6 +6,8 @@ import _signal  # type: ignore[import-not-found]  # typeshed does not have it
 import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NoReturn
 
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -17,8 +19,9 @@ def main() -> NoReturn:
     _open_streams()
     try:
         try:
-            from harness.cli.interrupts import block
-            from harness.cli.main import execute
+            with _noted():
+                from harness.cli.interrupts import block
+                from harness.cli.main import execute
         except Exception as error:
             sys.exit(_not_loaded(error))
         code = execute(sys.argv[1:])
@@ -35,6 +38,25 @@ def main() -> NoReturn:
         sys.stderr.write("interrupted\n")
         code = 128 + getattr(error, "number", signal.SIGINT)
     sys.exit(code)
+
+
+@contextmanager
+def _noted() -> Iterator[None]:
+    """Raise KeyboardInterrupt after the imports if a SIGINT came during them.
+
+    Within them it may come in a finalizer or a callback, where Python reports an exception, and goes on without it.
+    """
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    received: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: received.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if received:
+        raise KeyboardInterrupt
 
 
 def _not_loaded(error: Exception) -> int:

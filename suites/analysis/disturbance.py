@@ -109,7 +109,10 @@ def harness_stalls(evidence: Evidence) -> list[Span]:
 
 
 def long_harness_stalls(evidence: Evidence) -> list[Span]:
-    """Return the harness stalls longer than ``SILENT_MS``. Shorter ones are within the slack of limits of seconds."""
+    """Return the harness stalls longer than ``SILENT_MS``.
+
+    Each shorter one is within the slack of limits of seconds. Many of them together are not.
+    """
     return [stall for stall in harness_stalls(evidence) if stall.length_ms > SILENT_MS]
 
 
@@ -162,9 +165,12 @@ def stalled_ns(stalls: Iterable[Span], begin_ns: int, end_ns: int) -> int:
 
 def stalled_by(evidence: Evidence, begin_ns: int, end_ns: int) -> tuple[ReasonKind, int] | None:
     """Return what stalled in an interval and for how many ms of it, or None if nothing stalled."""
+    harness = harness_stalls(evidence)
+    if stalled_ns(harness, begin_ns, end_ns) <= SILENT_MS * NS_PER_MS:
+        harness = long_harness_stalls(evidence)
     stalls = {
         CLIENT_STALLED: client_stalls(evidence),
-        HARNESS_STALLED: long_harness_stalls(evidence),
+        HARNESS_STALLED: harness,
         BROKER_STALLED: broker_stalls(evidence),
     }
     lengths_ns = {kind: stalled_ns(spans, begin_ns, end_ns) for kind, spans in stalls.items()}

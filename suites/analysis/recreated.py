@@ -9,11 +9,11 @@ from harness.model.evidence import Evidence, view
 def recreations(evidence: Evidence) -> list[int]:
     """Return when the trial's topic was created again, in order. Results before such a time concern the old topic.
 
-    The topic is deleted when the fault begins and exists again when the fault ends. The middle of the fault
-    lies between the two.
+    The topic is deleted while the fault begins, and created while it ends, and either may take long. The middle of the
+    time in which the fault was certainly in effect lies between the two. In older runs, it is the middle of the fault.
     """
     return sorted(
-        sum(row.effective_ns) // 2
+        sum(row.certain_ns or row.effective_ns) // 2
         for row in evidence.faults
         if row.spec.kind == "topic_recreate" and row.effective_ns is not None
     )

@@ -74,7 +74,7 @@ def stopped_at(
     return process.returncode, process.pid, sockets
 
 
-@pytest.mark.parametrize("lines", [1, 4])
+@pytest.mark.parametrize("lines", [pytest.param(1, marks=pytest.mark.extended), 4])
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_no_process_socket_or_folder_is_left(line, tmp_path, sig, lines):
     code, pid, sockets = stopped_at(line, tmp_path, sig, lines)

@@ -24,7 +24,9 @@ def dozen(line, tmp_path_factory) -> Path:
     [spec] = line.json(*argv)["trials"]
     slow: dict[str, Any] = {"kind": "latency", "duration_ms": 80, "params": {"upstream_ms": 5}}
     faults = [slow | {"start": {"on": "elapsed", "ms": 100 * at}} for at in range(12)]
-    faults[4] |= {"kind": "dropped_response", "duration_ms": 500, "params": {}}
+    # It begins with a request, as its trial may be slow beside another load.
+    start = {"on": "frame", "api": "Produce", "direction": "request", "nth": 2}
+    faults[4] |= {"kind": "dropped_response", "start": start, "duration_ms": 1_500, "params": {}}
     path = tmp_path_factory.mktemp("dozen") / "spec.json"
     path.write_text(json.dumps(spec | {"faults": faults, "workload": LOAD, "trial": "a-dozen"}))
     return path

@@ -79,6 +79,7 @@ def test_perturbations_are_caught_on_a_run(kafka_trial, tmp_path):
 
 
 @pytest.mark.jvm
+@pytest.mark.extended
 def test_live_trials_are_judged_packed_and_reported(kafka_trial, tmp_path):
     runs = str(tmp_path / "runs")
     first = kafka_trial(

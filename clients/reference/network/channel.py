@@ -83,6 +83,18 @@ class Channel:
         self._reader.feed(data)
         self.take_frames()
 
+    def room(self) -> memoryview | None:
+        """Return memory for the rest of a large frame. If it is not None, read into it and call ``filled``."""
+        try:
+            return self._reader.room()
+        except FrameError:
+            return None  # feed() ends the channel
+
+    def filled(self, count_bytes: int) -> None:
+        """Process bytes that were read into the beginning of ``room``."""
+        self._reader.filled(count_bytes)
+        self.take_frames()
+
     def take_frames(self) -> None:
         """Take whole frames from the bytes that were read, as far as there is memory for them."""
         try:

@@ -251,11 +251,15 @@ class SocketSelector:
         channel, sock = connection.channel, connection.sock
         try:
             for _ in range(MOST_READS):
-                count = sock.recv_into(self._memory)
+                room = channel.room()
+                count = sock.recv_into(self._memory if room is None else room)
                 if not count:
                     self._end(connection, "the broker closed the connection")
                     return
-                channel.feed(self._memory[:count])
+                if room is None:
+                    channel.feed(self._memory[:count])
+                else:
+                    channel.filled(count)
                 if channel.has_news or not channel.wants_to_read:
                     break
         except BlockingIOError:

@@ -54,7 +54,7 @@ from suites.analysis.disturbance import (
     HARNESS_STALLED,
     broker_stalls,
     client_stalls,
-    long_harness_stalls,
+    harness_stalls,
     stalled_ns,
 )
 from suites.analysis.excuses import grants
@@ -125,7 +125,7 @@ def run(evidence: Evidence) -> list[Finding]:
     stalls = {
         CLIENT_STALLED: client_stalls(evidence),
         BROKER_STALLED: broker_stalls(evidence),
-        HARNESS_STALLED: long_harness_stalls(evidence),
+        HARNESS_STALLED: harness_stalls(evidence),
     }
     inside_ns = stalled_ns(merged(chain.from_iterable(stalls.values())), *span)
     if span.length_ms - inside_ns // NS_PER_MS > limit_ms:

@@ -64,7 +64,7 @@ from suites.analysis.disturbance import (
     HARNESS_STALLED,
     SILENT_MS,
     STARVED_MS,
-    long_harness_stalls,
+    harness_stalls,
     silences,
     slow_answers,
     stalled_ns,
@@ -232,7 +232,7 @@ def _doubt_if_stalled(evidence: Evidence, found: Stall, limit_ms: int, finding: 
     stalls = {
         CLIENT_STALLED: _longer(silences(evidence), STARVED_MS),
         BROKER_STALLED: _longer(answers, SILENT_MS),
-        HARNESS_STALLED: long_harness_stalls(evidence),
+        HARNESS_STALLED: harness_stalls(evidence),
     }
     # If the whole machine stalls, each of the three sees it.
     if found.idle_ms - _inside_ms(chain.from_iterable(stalls.values()), found.span) > limit_ms:

@@ -26,8 +26,8 @@ PROGRAM = Path(__file__).parents[1] / "hostile_client"
     ("name", "reason"),
     [
         ("opens_connections", "connections at a time"),
-        pytest.param("leaves_requests", "", marks=pytest.mark.extended),
-        pytest.param("goes_around", "'garbage'", marks=pytest.mark.extended),
+        ("leaves_requests", ""),
+        ("goes_around", "'garbage'"),
         ("goes_around_as_the_witness", "a connection bypassed the lane, to broker 1"),
     ],
 )

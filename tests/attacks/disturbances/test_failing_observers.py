@@ -15,7 +15,7 @@ from harness.system import pulse
 from harness.witness.begun import Begun
 from harness.witness.relay import DIAL, Relay
 
-pytestmark = [pytest.mark.jvm, pytest.mark.extended]
+pytestmark = pytest.mark.jvm
 
 HOUR_NS = 3_600 * 10**9
 

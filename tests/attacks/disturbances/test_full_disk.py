@@ -15,7 +15,7 @@ from clients.adapters.reference.__main__ import UNTOLD, _write
 from clients.reference.telemetry.trace import ReconnectBackoff
 from harness.files import lack_of_room
 
-pytestmark = [pytest.mark.jvm, pytest.mark.extended]
+pytestmark = pytest.mark.jvm
 
 ROOM_MIB = 32
 

@@ -13,7 +13,7 @@ import pytest
 from harness.cli.main import call
 from harness.provision.java import find_java
 
-pytestmark = [pytest.mark.jvm, pytest.mark.extended]
+pytestmark = pytest.mark.jvm
 
 
 #: A harness with one child and one scratch folder, which exits normally after its warden was killed.

@@ -10,7 +10,7 @@ import pytest
 from harness.provision.caches import cache_path
 from testkit.codes import has_error
 
-pytestmark = [pytest.mark.jvm, pytest.mark.extended]
+pytestmark = pytest.mark.jvm
 
 
 @pytest.fixture

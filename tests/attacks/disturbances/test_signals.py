@@ -9,7 +9,7 @@ import signal
 
 import pytest
 
-pytestmark = [pytest.mark.jvm, pytest.mark.extended]
+pytestmark = pytest.mark.jvm
 
 
 def test_run_ended_by_sighup_exports_finished_trials(planned):

@@ -9,7 +9,7 @@ import pytest
 
 from suites.analysis.disturbance import long_harness_stalls
 
-pytestmark = [pytest.mark.jvm, pytest.mark.extended]
+pytestmark = pytest.mark.jvm
 
 #: The length of the pause, which is longer than the threshold of a long stall.
 STOPPED_S = 3.0

@@ -21,6 +21,8 @@ LIBRARY = Path(clients.adapters.python_lib.__file__).parent
 #: Tested at their default version in ``make test``: two Python clients, and one client of each other
 #: language that needs no gcc.
 USUAL = ("aiokafka", "confluent-kafka", "franz-go", "java", "kafkajs")
+#: Tested at their default version in ``make test-extended``.
+EXTENDED = ("kafka-python",)
 OTHERS = tuple(
     name for name in registry.names("clients") if name != "reference" and not name.startswith("mutant-")
 )
@@ -39,8 +41,8 @@ def published(name: str) -> dict[str, Capabilities]:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give ``each_client`` the values (name, tested version).
 
-    Only ``make test-clients`` runs unusual ones. The marks ``needs`` leave out the versions whose published features
-    lack one of those that they name. So a client that lost a feature fails.
+    ``make test-clients`` runs what neither of the other tiers has. The marks ``needs`` leave out the versions whose
+    published features lack one of those that they name. So a client that lost a feature fails.
     """
     if "each_client" not in metafunc.fixturenames:
         return
@@ -51,10 +53,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         for version in kind.versions:
             if needed and not needed <= set(published(name)[version].features):
                 continue
-            usual = name in USUAL and version == kind.default_version
-            marks = () if usual else pytest.mark.every_client
+            marks = _tier(name) if version == kind.default_version else pytest.mark.every_client
             pairs.append(pytest.param((name, version), id=f"{name}@{version}", marks=marks))
     metafunc.parametrize("each_client", pairs)
+
+
+def _tier(name: str) -> pytest.MarkDecorator | tuple[()]:
+    if name in USUAL:
+        return ()
+    return pytest.mark.extended if name in EXTENDED else pytest.mark.every_client
 
 
 @pytest.fixture(scope="session")

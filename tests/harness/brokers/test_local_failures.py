@@ -54,6 +54,7 @@ def test_a_dead_broker_is_reported_with_its_log_and_cleaned_up(lab: Any, tmp_pat
     assert "started (kafka.server.KafkaRaftServer)" in (tmp_path / "node-1.log").read_text()
 
 
+@pytest.mark.extended
 def test_a_cluster_of_three_survives_the_loss_of_one(lab: Any, tmp_path: Path) -> None:
     async def steps() -> None:
         async with LOCAL.cluster("4.3.1x3", lanes=1, log_dir=tmp_path) as cluster:

@@ -245,6 +245,34 @@ def test_an_interrupt_during_imports_shows_no_traceback() -> None:
     assert started.returncode in (130, -signal.SIGINT) and b"harness" not in told
 
 
+#: A SIGINT that arrives in a finalizer during the imports, where Python only reports an exception and goes on.
+FINALIZED = """
+import os, signal, sys
+from harness.cli import start
+
+class Dying:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        for _ in range(1_000):
+            pass
+
+class Finder:
+    def find_spec(self, name, path, target=None):
+        if name == "harness.cli.main":
+            Dying()
+
+sys.meta_path.insert(0, Finder())
+sys.argv = ["kafka-trial", "list", "checks"]
+start.main()
+"""
+
+
+@pytest.mark.long("starts the command in a process")
+def test_an_interrupt_in_a_finalizer_during_imports_is_not_lost() -> None:
+    ended = subprocess.run([sys.executable, "-c", FINALIZED], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "interrupted\n")
+
+
 @pytest.mark.parametrize("imported", [b"harness.cli.interrupts", b"harness.cli.main"])
 def test_further_interrupts_during_start_up_change_neither_the_exit_code_nor_the_sentence(imported):
     with _started(subprocess.DEVNULL, PYTHONPROFILEIMPORTTIME="1") as started:

@@ -40,6 +40,49 @@ def test_any_fragmentation_gives_the_same_payloads(sent: list[bytes], data: st.D
     assert reader.pending_bytes == 0
 
 
+SIZES = st.one_of(st.integers(0, 40), st.integers(LARGE_BYTES - 2, LARGE_BYTES + 40))
+
+
+@given(st.lists(SIZES, max_size=4), st.lists(st.tuples(st.booleans(), st.integers(1, 90_000)), max_size=9))
+def test_bytes_that_are_read_into_the_room_of_a_large_frame_are_its_bytes(sizes, reads) -> None:
+    """The reads that use the room and those that do not may alternate."""
+    sent = [bytes([number + 1]) * size for number, size in enumerate(sizes)]
+    stream = b"".join(map(frame, sent))
+    reader = FrameReader()
+    received = []
+    at = 0
+    for uses_room, count in [*reads, *[(True, 90_000), (False, 90_000)] * 8]:
+        room = reader.room() if uses_room else None
+        data = stream[at : at + (count if room is None else min(count, len(room)))]
+        if room is None:
+            reader.feed(data)
+        else:
+            room[: len(data)] = data
+            reader.filled(len(data))
+        at += len(data)
+        while (payload := reader.take_frame()) is not None:
+            received.append(bytes(payload))
+    assert received == sent
+    assert reader.pending_bytes == 0
+
+
+def test_there_is_room_only_for_a_large_frame_of_known_size() -> None:
+    reader = FrameReader()
+    assert reader.room() is None
+    large = frame(bytes(LARGE_BYTES))
+    reader.feed(large[:3])
+    assert reader.room() is None
+    reader.feed(large[3:9])
+    room = reader.room()
+    assert room is not None and len(room) == LARGE_BYTES - 5
+    assert reader.pending_bytes == 9
+    reader.feed(large[9:])
+    assert reader.room() is None, "it is whole"
+    assert reader.next_frame() == bytes(LARGE_BYTES)
+    reader.feed(frame(b"small")[:6])
+    assert reader.room() is None
+
+
 @given(payloads)
 def test_frames_are_read_byte_by_byte(sent: list[bytes]) -> None:
     reader = FrameReader()

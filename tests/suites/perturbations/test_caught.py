@@ -52,7 +52,7 @@ def made(name="nothing", caught_by=("lost",), apply=nothing, **fields):
 @pytest.mark.parametrize(
     "situation",
     [
-        pytest.param(of, marks=() if of in GROUPS or of in SITUATIONS[::3] else pytest.mark.extended)
+        pytest.param(of, marks=() if of in GROUPS or of in SITUATIONS[::6] else pytest.mark.extended)
         for of in (*SITUATIONS, *GROUPS)
     ],
     ids="-".join,

@@ -19,7 +19,11 @@ ONCE_DIFFERENT = (2_475_606, 2_475_713)
 
 @pytest.mark.parametrize(
     ("version", "nodes", "plans", "outages"),
-    [("4.3.1", 1, 20, 1), ("3.9.2", 1, 10, 0), pytest.param("4.3.1", 3, 15, 0, marks=pytest.mark.extended)],
+    [
+        ("4.3.1", 1, 20, 1),
+        pytest.param("3.9.2", 1, 10, 0, marks=pytest.mark.extended),
+        pytest.param("4.3.1", 3, 15, 0, marks=pytest.mark.extended),
+    ],
 )
 def test_scripted_brokers_respond_like_real_ones(
     tmp_path: Path, version: str, nodes: int, plans: int, outages: int
@@ -41,7 +45,11 @@ KINDS = {"4.3.1": (reading_plans, classic_plans, consumer_plans), "3.9.2": (read
 
 @pytest.mark.parametrize(
     ("version", "nodes", "plans"),
-    [("4.3.1", 1, 12), pytest.param("4.3.1", 3, 8, marks=pytest.mark.extended), ("3.9.2", 1, 25)],
+    [
+        ("4.3.1", 1, 12),
+        pytest.param("4.3.1", 3, 8, marks=pytest.mark.extended),
+        pytest.param("3.9.2", 1, 25, marks=pytest.mark.extended),
+    ],
 )
 def test_scripted_brokers_answer_consumers_like_real_ones(
     tmp_path: Path, version: str, nodes: int, plans: int

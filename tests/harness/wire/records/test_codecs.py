@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import random
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import cramjam
@@ -45,6 +46,15 @@ def test_a_view_is_read_and_results_share_no_memory(codec: Codec) -> None:
     second = decompress(codec, memoryview(compress(codec, b"other" * 100)), LIMIT)
     assert (first, second) == (b"first" * 100, b"other" * 100)
     assert type(first) is bytes
+
+
+@pytest.mark.parametrize("codec", PACKING)
+def test_threads_that_decompress_at_the_same_time_share_no_buffer(codec: Codec) -> None:
+    plains = [bytes([number]) * (300_000 + number) for number in range(8)]
+    packed = [compress(codec, each) for each in plains]
+    with ThreadPoolExecutor(8) as threads:
+        read = list(threads.map(lambda number: decompress(codec, packed[number % 8], LIMIT), range(200)))
+    assert read == [plains[number % 8] for number in range(200)]
 
 
 @pytest.mark.parametrize("codec", PACKING)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 
 import pytest
 from msgspec.structs import replace as changed
@@ -12,6 +13,7 @@ from harness.plugins.check import Inconclusive
 from suites.analysis.consuming.timing import idle_bound_ms
 from suites.checks.consume import close_late, undelivered
 from tests.suites.checks.consume.test_deliveries import replace_beats
+from tests.suites.story import stalled
 
 HEALED_MS = 6_000
 
@@ -115,6 +117,18 @@ def test_group_without_a_living_member_is_not_accused(group):
 )
 def test_stall_of_any_member_is_subtracted(group, begin_ms, end_ms, is_doubt):
     evidence = replace_beats(stuck(group, 30_000).evidence(), "m2", begin_ms, end_ms)
+    if is_doubt:
+        with pytest.raises(Inconclusive):
+            undelivered.CHECK.run(evidence)
+    else:
+        assert undelivered.CHECK.run(evidence)[0].count == 3
+
+
+@pytest.mark.parametrize(("apart_ms", "is_doubt"), [(2_000, True), (4_000, False)])
+def test_many_short_stalls_of_the_harness_are_subtracted(group, apart_ms, is_doubt):
+    """Each of a second. On such a machine other processes wait too."""
+    moments = chain.from_iterable((at_ms, at_ms + 1_000) for at_ms in range(2_000, 29_000, apart_ms))
+    evidence = stalled(stuck(group, 30_000).evidence(), *moments)
     if is_doubt:
         with pytest.raises(Inconclusive):
             undelivered.CHECK.run(evidence)

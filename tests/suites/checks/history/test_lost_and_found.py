@@ -134,6 +134,19 @@ def test_recreated_topic_reuses_offsets(story):
     assert found(corrupted, told) == [("1 place: two records were acknowledged at one place", 1)]
 
 
+def test_recreated_topic_is_the_old_one_until_it_was_deleted(story):
+    """The deletion took 900 of the 1,000 ms. The result after 800 ms is still about the old topic."""
+    told = story()
+    told.call(0, 1, 2)
+    told.fault("topic_recreate", 100, 1_100)
+    [row] = told.faults
+    begin_ns, end_ns = row.effective_ns
+    told.faults = [replace(row, certain_ns=(begin_ns + 900_000_000, end_ns))]
+    told.result(0, at_ms=900, offset=0)
+    told.result(1, at_ms=1_200, offset=0)
+    assert found(corrupted, told) == []
+
+
 def test_samples_are_limited_and_counts_are_not(story):
     told = story()
     told.call(*range(40))

@@ -76,6 +76,14 @@ def test_events_that_are_not_progress(stalled):
     assert finding.count == 2
 
 
+def test_many_short_stalls_of_the_harness_are_subtracted(stalled):
+    moments = [at_ms + more_ms for at_ms in range(20_000, 24_000, 1_000) for more_ms in (0, 500)]
+    evidence = stalled(HEAL_MS + BOUND_MS + 1_500).evidence()
+    with raises_code(Inconclusive, "harness-stalled", of="stuck", stalled_ms=2000):
+        CHECK.run(disturbed(evidence, *moments))
+    assert CHECK.run(disturbed(evidence, *moments[:4]))
+
+
 @pytest.mark.parametrize("progress", ["request", "answer", "hold back", "acknowledged"])
 def test_events_that_are_progress(stalled, progress):
     told = stalled()
