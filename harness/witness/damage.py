@@ -1,4 +1,4 @@
-"""Record batches of a Fetch response that are damaged on the way, and how a row tells of them. Pure.
+"""Record batches of a Fetch response that are damaged on the way, and how a row describes them. Pure.
 
 One bit of a batch changes, so its checksum (CRC-32C over what follows it) is wrong. The fields before the checksum,
 which it does not cover, and the size of the frame remain.

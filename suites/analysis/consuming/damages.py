@@ -1,4 +1,4 @@
-"""Batches that members were sent with a wrong checksum, and what their applications were told of it. Pure views.
+"""Batches that members were sent with a wrong checksum, and what errors their applications got. Pure views.
 
 A fault damages a batch in an answer to Fetch (``damaged_batch``). The broker's log has it as it was written, so the
 client can fetch it again. A client that does not, and goes past it, must report an error: the application decides then.

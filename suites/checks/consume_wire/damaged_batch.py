@@ -88,7 +88,7 @@ def may_be_fetched_again(evidence: Evidence, damage: Damage, got: Delivery) -> b
     """Return whether another answer with data of the partition may have brought a record of a damaged batch.
 
     Answers count unless they came after the record, or were asked for from an offset before the one from which the
-    damaged batch was asked for: the client had gone on from what they brought.
+    damaged batch was asked for: the client had continued from what they brought.
     """
     position = next(
         (position for each, position in positions(evidence, damage) if each is damage.fetch), None

@@ -117,7 +117,7 @@ def test_a_client_without_checksums_cannot_notice_it_in_the_batch(story, offset,
 
 
 def passing(story):
-    """The member reads on behind the batch."""
+    """The member continues after the batch."""
     story.ask(290, 300, asks=(part(0, 10),), tells=(part(data_bytes=300),))
     take(story, range(10, 15), 310)
 
@@ -147,7 +147,7 @@ def test_a_batch_is_left_after_an_error(story, at_ms):
     [("m1", 199, "poll"), ("m1", 1_400, "poll"), ("m2", 250, "poll"), ("m1", 250, "commit")],
 )
 def test_another_error_tells_nothing_about_the_batch(story, member, at_ms, call):
-    """It came before the answer, or long after the member had gone on, or to another member, or from a commit."""
+    """It came before the answer, or long after the member had continued, or to another member, or from a commit."""
     story.start("m2")
     story.raised(member, at_ms, call, "_BAD_MSG")
     passing(story)
