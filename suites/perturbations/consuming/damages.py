@@ -35,7 +35,7 @@ class _Stop(NamedTuple):
 
 
 def _stops(evidence: Evidence) -> Sequence[_Stop]:
-    """Return where a process got an error about a damaged batch, and neither delivered it nor went past it until its end."""
+    """Return where a process got an error about a damaged batch and stayed until its end."""
     found = []
     for damage in damages(evidence):
         closing_ns = lives(evidence)[damage.process].closing_ns
