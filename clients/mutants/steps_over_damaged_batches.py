@@ -29,6 +29,7 @@ class Reader(Fetcher):
 MUTANT = Mutant(
     "skips a batch whose checksum is wrong",
     Components(fetcher=Reader),
-    caught_by=("delivery/a_damaged_batch_is_an_error_with_its_place",),
+    caught_by=("delivery/a_damaged_batch_is_an_error_with_its_place", "damaged-batch"),
     breaks=("CSM-FET-09",),
+    scenarios=("delivery/damaged-batches",),
 )

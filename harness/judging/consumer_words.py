@@ -58,7 +58,8 @@ def _offset(part: OffsetPart) -> str:
     if part.forgotten:
         return f"p{part.partition} forgotten"
     if part.data_bytes is not None:
-        return f"p{part.partition}: {part.data_bytes} B"
+        damaged = "" if part.damaged is None else f", batch at {part.damaged[0]} damaged"
+        return f"p{part.partition}: {part.data_bytes} B{damaged}"
     if part.offset is not None and part.offset >= 0:
         return f"p{part.partition} at {part.offset}"
     return f"p{part.partition}"

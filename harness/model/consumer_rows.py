@@ -63,7 +63,9 @@ class OffsetPart(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     ``offset`` is the one that is asked for, committed or given back. ``leader_epoch`` belongs to it: the epoch of the
     last record before it, or the one whose end is asked for. ``current_leader_epoch`` is what the client takes for the
     leader's. In a response to Fetch, ``offset`` and ``leader_epoch`` are those of a log that diverges, and
-    ``current_leader_epoch`` that of a new leader. ``forgotten`` partitions leave a fetch session.
+    ``current_leader_epoch`` that of a new leader. ``forgotten`` partitions leave a fetch session. ``damaged`` is in a
+    response that a rule of the witness changed: the offsets of the first batch whose checksum is wrong, from its first
+    to the one after its last.
     """
 
     topic: str
@@ -76,3 +78,4 @@ class OffsetPart(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     data_bytes: int | None = None
     error_code: int | None = None
     forgotten: bool | None = None
+    damaged: tuple[int, int] | None = None

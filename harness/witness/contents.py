@@ -22,6 +22,7 @@ from harness.wire.messages import decode_request_body, decode_response
 from harness.wire.primitives import Data
 from harness.wire.records import read_headers
 from harness.witness.consumer_contents import NO_PARTS, REQUESTS, ConsumerParts, answered, asked, topic_name
+from harness.witness.damage import with_damage
 
 #: Topic id -> name, as learnt from Metadata responses. Produce identifies topics by id from version 13 on (KIP-516).
 TopicNames = dict[UUID, str]
@@ -63,8 +64,13 @@ def request_contents(payload: Data, header: RequestHeader, at: int, names: Topic
     )
 
 
-def response_contents(payload: Data, api_key: int, api_version: int, names: TopicNames) -> Contents:
-    """Return the facts of a whole response payload. Metadata responses add to ``names``."""
+def response_contents(
+    payload: Data, api_key: int, api_version: int, names: TopicNames, *, is_changed: bool = False
+) -> Contents:
+    """Return the facts of a whole response payload. Metadata responses add to ``names``.
+
+    Checksums of fetched batches are compared only if a rule has changed the response.
+    """
     _, message = decode_response(payload, api_key, api_version)
     throttle_ms = getattr(message, "throttle_time", _NO_TIME) // _MS
     if api_key == Api.PRODUCE:
@@ -75,7 +81,11 @@ def response_contents(payload: Data, api_key: int, api_version: int, names: Topi
     if api_key == Api.METADATA:
         _learn(message, names)
     codes = tuple(_error_codes(message))
-    return Contents((), codes, True, throttle_ms, consumer=answered(api_key, message, names))
+    parts_of_consumer = answered(api_key, message, names)
+    if is_changed and api_key == Api.FETCH:
+        offsets = tuple(with_damage(parts_of_consumer.offsets, message))
+        parts_of_consumer = parts_of_consumer._replace(offsets=offsets)
+    return Contents((), codes, True, throttle_ms, consumer=parts_of_consumer)
 
 
 def _sent(message: Any, names: TopicNames) -> tuple[ProducePart, ...]:

@@ -108,7 +108,9 @@ class Transcript:
         """Return the row of a response that was replaced by another payload."""
         contents, note = NOTHING, row.note
         try:
-            contents = response_contents(payload, row.api_key or 0, row.api_version or 0, self._names)
+            contents = response_contents(
+                payload, row.api_key or 0, row.api_version or 0, self._names, is_changed=True
+            )
         except WireError as error:
             note = f"body not read: {error}"
         return replace(

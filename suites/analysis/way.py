@@ -60,6 +60,7 @@ EFFECTS: Final[Mapping[str, frozenset[Effect]]] = {
     "commit_now": _NOTHING,
     "compaction": _NOTHING,
     "coordinator_move": _NOTHING,
+    "damaged_batch": _NOTHING,
     "disconnect": _ENDS,
     "dropped_frame": _NOTHING,
     "dropped_request": _ENDS,

@@ -207,6 +207,7 @@ FETCH = Group(
             "it, until the application seeks.",
             "CompletedFetch",
             f"{_CONSUMER}/fetch/completed_fetch.py: CompletedFetch.fetch_records",
+            on_any_client="a batch with a wrong checksum is neither delivered nor passed over",
         ),
         must(
             "CSM-FET-10",

@@ -59,6 +59,17 @@ def _on_fetch(
     return drawn
 
 
+def _damaged(dice: Dice) -> tuple[FaultSpec, ...]:
+    """Return a schedule that damages batches, and then replaces the member, as an operator does with one that fails."""
+    match = FrameMatch("Fetch", first=dice.between(1, 4), count=dice.between(2, 5))
+    params = {"batch": dice.between(0, 2), "records": dice.between(0, 1)}
+    at_ms = dice.between(300, 900)
+    return (
+        FaultSpec("damaged_batch", AtTime(at_ms), 1_500, params, frames=match),
+        FaultSpec("member_leave", AtTime(at_ms + 2_500), 300, {"member": 1}),
+    )
+
+
 def _answered(*codes: int, count: int = 6) -> Schedule:
     """Return a schedule in which some Fetch answers in the load report one of the codes."""
 
@@ -153,6 +164,17 @@ STRANGE_ANSWERS = _scenario(
     _on_fetch("wrong_correlation_id"),
     reading.strange,
     *READING,
+)
+
+DAMAGED_BATCHES = _scenario(
+    "damaged-batches",
+    "Some Fetch answers have a batch with a wrong checksum. Then the process that reads is replaced.",
+    _damaged,
+    reading.damaged,
+    *READING,
+    "CSM-FET-09",
+    workload=ALONE,
+    modes=BOTH_MODES,
 )
 
 NOT_LEADER_ANSWERS = _scenario(

@@ -10,6 +10,8 @@ import pytest
 from kio.schema.api_versions.v0 import ApiVersionsResponse
 from kio.schema.api_versions.v3 import ApiVersionsRequest
 from kio.schema.errors import ErrorCode
+from kio.schema.fetch.v12 import FetchRequest, FetchResponse
+from kio.schema.fetch.v12.response import FetchableTopicResponse, PartitionData
 from kio.schema.metadata.v12 import MetadataRequest, MetadataResponse
 from kio.schema.metadata.v12.response import (
     MetadataResponseBroker,
@@ -54,6 +56,42 @@ APPENDED = tuple(
 )
 PRODUCED = ProduceResponse(responses=(TopicProduceResponse(name=T, partition_responses=APPENDED),))
 
+FETCH = FetchRequest(
+    replica_id=BrokerId(-1),
+    max_wait=i32Timedelta.parse(timedelta()),
+    min_bytes=i32(1),
+    session_epoch=i32(-1),
+    topics=(),
+    forgotten_topics_data=(),
+)
+
+
+def read(second: bytes) -> FetchResponse:
+    """Return a response with two batches of the first partition with records, of which one is given."""
+    records = (b"", bytes(batch()) + second, bytes(batch()))
+    return FetchResponse(
+        throttle_time=i32Timedelta.parse(timedelta()),
+        error_code=ErrorCode.none,
+        responses=(
+            FetchableTopicResponse(
+                topic=T,
+                partitions=tuple(
+                    PartitionData(
+                        partition_index=i32(n),
+                        error_code=ErrorCode.none,
+                        high_watermark=i64(1),
+                        aborted_transactions=None,
+                        records=Records(each),
+                    )
+                    for n, each in enumerate(records)
+                ),
+            ),
+        ),
+    )
+
+
+READ = read(bytes(batch()))
+
 METADATA = MetadataRequest(
     topics=None, allow_auto_topic_creation=False, include_topic_authorized_operations=False
 )
@@ -89,11 +127,11 @@ TRUE = known(1, 5, 1, 2)
 
 
 def answering(stage: Any) -> Any:
-    """Return the lane with the fault, with clients on it and on another one, and brokers that answer Produce and
-    Metadata.
+    """Return the lane with the fault, with clients on it and on another one, and brokers that answer Produce,
+    Metadata and Fetch.
     """
     for path in stage.paths:
-        path.upstream.answers = {Api.PRODUCE: PRODUCED, Api.METADATA: TRUE}
+        path.upstream.answers = {Api.PRODUCE: PRODUCED, Api.METADATA: TRUE, Api.FETCH: READ}
     victim = stage.paths[0]
     return victim, *(bystander.client for bystander in victim.bystanders)
 
@@ -155,6 +193,36 @@ def test_changed_error_changes_the_second_response(on_stage: Any) -> None:
             assert await client.exchange(3, PRODUCE) == PRODUCED
             assert victim.upstream.arrived() == [1, 2, 3]
             assert await beside.exchange(4, PRODUCE) == PRODUCED
+            await fault.stop()
+
+    on_stage(scenario, beside=True)
+
+
+@pytest.mark.control(
+    "damaged_batch",
+    client="one bit of the second batch of the second response differs; the responses before and after it do not",
+    broker="each request arrives, and each response of the broker has batches with the right checksum",
+    untouched=(
+        "same lane: another connection, after the one changed response, and after the fault; "
+        "neighbour lane: an open connection and new ones, during the fault and afterwards"
+    ),
+)
+@pytest.mark.parametrize(("records", "at_byte"), [(0, 17), (1, -2)])
+def test_damaged_batch_has_a_wrong_checksum(on_stage: Any, records: int, at_byte: int) -> None:
+    async def scenario(stage: Any) -> None:
+        victim, beside, elsewhere = answering(stage)
+        params = {"batch": 1, "records": records}
+        async with victim.under("damaged_batch", FrameMatch("Fetch", first=2), hits=1, **params) as fault:
+            client = await victim.connect()
+            await fault.start()
+            assert await client.exchange(1, FETCH) == READ
+            assert [await elsewhere.exchange(n, FETCH) for n in (1, 2)] == [READ] * 2
+            changed = bytearray(batch())
+            changed[at_byte] ^= 1
+            assert await client.exchange(2, FETCH) == read(bytes(changed))
+            assert await client.exchange(3, FETCH) == READ
+            assert victim.upstream.arrived() == [1, 2, 3]
+            assert await beside.exchange(4, FETCH) == READ
             await fault.stop()
 
     on_stage(scenario, beside=True)

@@ -34,6 +34,9 @@ PEACE_MS = 5_000
 
 PRODUCE = FrameMatch("Produce", first=2)
 REQUEST = FrameMatch("Produce", "request", first=2)
+FETCH = FrameMatch("Fetch", count=50)
+#: Kinds that act on what only clients that read are sent.
+OF_FETCHES = {"damaged_batch"}
 #: Kinds with parameters, chosen so that the simulated ones have an effect.
 LISTED: tuple[tuple[str, dict[str, int], FrameMatch | None], ...] = (
     ("bandwidth", {"upstream_bytes_per_s": 300}, None),
@@ -93,7 +96,7 @@ LISTED: tuple[tuple[str, dict[str, int], FrameMatch | None], ...] = (
 KINDS = (
     *LISTED,
     *(
-        (name, {}, PRODUCE if kind.of_frames else None)
+        (name, {}, FETCH if name in OF_FETCHES else PRODUCE if kind.of_frames else None)
         for name, kind in registry.table("faults").items()
         if name not in {listed for listed, _, _ in LISTED}
     ),
@@ -117,7 +120,9 @@ IN_THE_LOG = {"compaction"}
 
 
 def of_members(kind: str) -> bool:
-    return any(getattr(registry.fault(kind), name, False) for name in ("of_members", "loses_records"))
+    return kind in OF_FETCHES or any(
+        getattr(registry.fault(kind), name, False) for name in ("of_members", "loses_records")
+    )
 
 
 def tried(*faults: FaultSpec, seed: int = 1, nodes: int = 3) -> Evidence:

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from faults.kinds.compaction import BATCHES, superseded
 from harness.judging.fault_activation import effects
+from harness.model.consumer_contract import ConsumerError
 from harness.model.evidence import Evidence
 from harness.model.harness_events import AsideWritten, GroupCommitted, MemberStarted, TransactionEnded
 from harness.model.rows import Ending
-from harness.model.spec import AtTime, ClientRef, FaultSpec, OnPhase, TrialSpec, Workload
+from harness.model.spec import AtTime, ClientRef, FaultSpec, FrameMatch, OnPhase, TrialSpec, Workload
 from harness.model.verdicts import Guarantee
 from harness.plugins import registry
 from harness.simulated.trial import SimulatedTrial
@@ -73,6 +74,19 @@ def test_a_call_of_an_application_that_reads_alone_has_its_effect(kind):
 
     assert effects(evidence)[0].count > 0
     assert accounting.missed(evidence) == []
+
+
+@pytest.mark.twin("damaged_batch")
+@pytest.mark.parametrize("records", [0, 1])
+def test_a_damaged_batch_is_read_from_the_log_by_the_next_member(records):
+    damage = FaultSpec(
+        "damaged_batch", AtTime(1_500), 4_000, {"records": records}, frames=FrameMatch("Fetch", count=50)
+    )
+    evidence = tried(damage, FaultSpec("member_leave", AtTime(6_000), 500), members=1)
+
+    assert effects(evidence)[0].count == evidence.faults[0].hits > 0
+    assert any(isinstance(event, ConsumerError) for event in evidence.history)
+    assert accounting.missed(evidence) == accounting.foreign(evidence) == []
 
 
 @pytest.mark.twin("open_transaction")

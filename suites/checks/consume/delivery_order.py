@@ -16,7 +16,8 @@ else if they come in another order, twice, or not at all.
   has sought; within one ownership there is no reason for it.
 
 Between two ownerships anything may be repeated (see ``redelivered``). If a fault made positions out of range, an owner
-may begin again with the first record of the log, or leave some out if auto.offset.reset is not earliest.
+may begin again with the first record of the log, or leave some out if auto.offset.reset is not earliest. It may leave
+out a batch that a fault has damaged, if its application got an error before (see ``damaged-batch``).
 
 ## What it needs
 
@@ -42,6 +43,7 @@ from harness.model.verdicts import Guarantee, Level
 from harness.plugins.check import Check, Requirement
 from harness.workloads.consume import accounting
 from harness.workloads.consume.accounting import Delivery
+from suites.analysis.consuming.damages import is_told
 from suites.analysis.consuming.ownership import ownerships
 from suites.analysis.consuming.resets import may_begin_again, may_pass_over
 from suites.analysis.consuming.tried import is_tried
@@ -59,7 +61,7 @@ def run(evidence: Evidence) -> list[Finding]:
     gaps: list[Sample] = [
         {"member": after.member, "partition": after.partition, "offset": offset}
         for after, offset in left_out(evidence)
-        if not may_pass_over(evidence, after)
+        if not may_pass_over(evidence, after) and not is_told(evidence, (after.partition, offset))
     ]
     found = []
     if again:

@@ -13,8 +13,9 @@ What it commits then stands for a record that it never saw.
 
 - **at-least-once, at-most-once**: forbidden. One is enough.
 
-Not judged: offsets before the log's start, which a fault may have trimmed, and topics that were created again. A long
-value is compared by the identity that it begins with.
+Not judged: offsets before the log's start, which a fault may have trimmed, topics that were created again, and batches
+that a fault has damaged, if the client cannot compare checksums (see ``damaged-batch``). A long value is compared by
+the identity that it begins with.
 
 ## What it needs
 
@@ -34,6 +35,7 @@ from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
 from harness.workloads.consume import accounting
 from harness.workloads.consume.accounting import Delivery
+from suites.analysis.consuming.damages import compares, damages
 from suites.analysis.consuming.tried import is_tried
 from suites.analysis.excuses import grants
 from suites.analysis.promises import BY_COMMITS
@@ -58,8 +60,21 @@ def foreign(evidence: Evidence) -> list[Delivery]:
     return [
         got
         for got in accounting.foreign(evidence)
-        if got.offset >= starts.get(got.partition, empty) and is_tried(evidence, got.member)
+        if got.offset >= starts.get(got.partition, empty)
+        and is_tried(evidence, got.member)
+        and not cannot_be_noticed(evidence, got)
     ]
+
+
+@grants("checksums-not-compared")
+def cannot_be_noticed(evidence: Evidence, got: Delivery) -> bool:
+    """Return whether a record is of a batch that was damaged on its way to a client that does not compare checksums."""
+    return not compares(evidence) and any(
+        got.member == damage.process
+        and damage.has(got.partition, got.offset)
+        and damage.passed_ns <= got.polled_ns
+        for damage in damages(evidence)
+    )
 
 
 def run(evidence: Evidence) -> list[Finding]:

@@ -18,6 +18,8 @@ After an unclean election, an offset that the group has stored may lie behind re
 A new owner that begins there skips them; applications commit without a leader epoch, so its client cannot know. An
 owner that had the partition before has to notice it (KIP-320).
 
+A record of a batch that a fault has damaged is not judged if the application got an error before it went past it.
+
 A record that the group has not reached is not skipped (see ``undelivered``). With an auto.offset.reset other than
 earliest, a group may begin behind records: those before its first commit of the partition are not judged.
 
@@ -40,6 +42,7 @@ from harness.model.rows import Finding
 from harness.model.verdicts import Guarantee, Level
 from harness.plugins.check import Check, Requirement
 from harness.workloads.consume import accounting
+from suites.analysis.consuming.damages import is_told
 from suites.analysis.consuming.passed import passed
 from suites.analysis.consuming.promised import is_promised
 from suites.analysis.consuming.resets import began_behind
@@ -53,7 +56,7 @@ def run(evidence: Evidence) -> list[Finding]:
     skipped = [
         place
         for place in passed_over(evidence)
-        if is_promised(evidence, place) and not began_behind(evidence, place)
+        if is_promised(evidence, place) and not began_behind(evidence, place) and not is_told(evidence, place)
     ]
     if not skipped:
         return []

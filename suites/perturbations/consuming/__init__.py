@@ -3,6 +3,7 @@
 from suites.perturbations.consuming import (
     calls,
     commits,
+    damages,
     deliveries,
     endings,
     listeners,
@@ -14,6 +15,7 @@ from suites.perturbations.consuming import (
 PERTURBATIONS = (
     *calls.PERTURBATIONS,
     *commits.PERTURBATIONS,
+    *damages.PERTURBATIONS,
     *deliveries.PERTURBATIONS,
     *endings.PERTURBATIONS,
     *listeners.PERTURBATIONS,

@@ -107,6 +107,22 @@ def strange(evidence: Evidence) -> Consequence:
     return Consequence(count, "answers had a strange correlation id, and clients used another connection")
 
 
+def damaged(evidence: Evidence) -> Consequence:
+    """Fetch answers with a damaged batch, after which records of its partition were delivered."""
+    last_ns: dict[int, int] = {}
+    for got in accounting.deliveries(evidence) if _reads(evidence) else ():
+        last_ns[got.partition] = max(last_ns.get(got.partition, 0), got.polled_ns)
+    count = sum(
+        any(
+            part.damaged is not None and last_ns.get(part.partition, 0) > frame.t_ns for part in frame.offsets
+        )
+        for frame in _answers(evidence)
+    )
+    return Consequence(
+        count, "answers had a damaged batch, and later records of its partition were delivered"
+    )
+
+
 def read_again(evidence: Evidence) -> Consequence:
     """Records that a member had reported before a fault, and that it took again after it began."""
     count = sum(members.read_again(row, evidence) for row in evidence.faults)

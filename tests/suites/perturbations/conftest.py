@@ -64,6 +64,7 @@ RARE = tuple(
     for scenario in (
         "consume/disconnect-assigned",
         "consume/unclean-election",
+        "delivery/damaged-batches",
         "delivery/paused",
         "group/auto-commit-join",
         "group/auto-commit-out-of-range",

@@ -8,6 +8,7 @@ from tests.suites.checks.consume.call_story import CallStory
 from tests.suites.checks.consume.group_stories import calm as calm_story
 from tests.suites.checks.consume.group_stories import (
     with_a_throwing_listener,
+    with_damage,
     with_transactions,
     with_truncation,
 )
@@ -41,3 +42,9 @@ def truncated():  # type: ignore[no-untyped-def]
 def throwing():  # type: ignore[no-untyped-def]
     """Return what makes a story that no check accuses, in which a listener throws."""
     return with_a_throwing_listener
+
+
+@pytest.fixture(scope="session")
+def damaged():  # type: ignore[no-untyped-def]
+    """Return what makes a story that no check accuses, in which a member stays at a damaged batch."""
+    return with_damage

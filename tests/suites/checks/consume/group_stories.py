@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from harness.model.verdicts import Guarantee
 from tests.suites.checks.consume.group_story import GroupStory
+from tests.suites.checks.consume_wire.fetch_story import FetchStory, part
 
 
 def with_transactions(guarantee: Guarantee = Guarantee.AT_LEAST_ONCE, **config: str) -> GroupStory:
@@ -46,6 +47,24 @@ def with_truncation(guarantee: Guarantee = Guarantee.AT_LEAST_ONCE, begins: int 
     told.revoke("m1", 0, at_ms=7_050)
     told.close("m1", 7_000)
     told.stored(p0=9)
+    return told
+
+
+def with_damage(guarantee: Guarantee = Guarantee.AT_LEAST_ONCE) -> FetchStory:
+    """Return a trial in which m1 gets an error about its second batch, offsets 5 to 9, and then stays there."""
+    told = FetchStory(guarantee, partitions=1)
+    told.start("m1")
+    told.assign("m1", 0, at_ms=-500)
+    for at_ms in (0, 10, 20):
+        told.write(5, 0, at_ms)
+    told.ask(90, 100, asks=(part(0, 0),), tells=(part(data_bytes=300),))
+    told.take("m1", 0, *range(5), at_ms=110)
+    told.commit("m1", 0, 5, at_ms=120)
+    told.ask(190, 200, asks=(part(0, 5),), tells=(part(data_bytes=300, damaged=(5, 10)),))
+    told.raised("m1", 210, error="CorruptRecordException")
+    told.revoke("m1", 0, at_ms=7_050)
+    told.close("m1", 7_000)
+    told.stored(p0=5)
     return told
 
 

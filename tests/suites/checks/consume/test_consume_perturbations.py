@@ -30,9 +30,10 @@ def long(calm, guarantee):
 
 
 @pytest.mark.parametrize("kind", PERTURBATIONS, ids=lambda kind: kind.name)
-def test_perturbation_is_found(kind, calm, transactional, truncated, throwing):
+def test_perturbation_is_found(kind, calm, transactional, truncated, throwing, damaged):
     told = [long(calm, each) for each in GUARANTEES]
-    told += [make(each).evidence() for make in (transactional, truncated, throwing) for each in GUARANTEES]
+    makes = (transactional, truncated, throwing, damaged)
+    told += [make(each).evidence() for make in makes for each in GUARANTEES]
     fitting = [evidence for evidence in told if kind.fits(evidence)]
     assert fitting
     for evidence in fitting:
