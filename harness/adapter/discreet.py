@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from harness.model.contract import AnyEvent, Configured, Fatal, OpComplete, StartupComplete
+from harness.model.consumer_contract import ConsumerError, OffsetsCommitted, PartitionsAssigned
+from harness.model.contract import AnyEvent, Configured, Fatal, OpComplete, StartupComplete, UnknownCommand
 from harness.text import redaction
 
 #: Longer lines are processed in parts, so that other threads can run in between.
@@ -22,23 +23,36 @@ def discreet(event: AnyEvent) -> AnyEvent:
     match event:
         case Configured():
             applied = {
-                name: (own, redaction.value(name, redaction.value(own, value)))
+                name: (redaction.text(own), redaction.value(name, redaction.value(own, value)))
                 for name, (own, value) in event.applied.items()
             }
             not_set = {name: redaction.text(why) for name, why in event.not_set.items()}
             own = {name: redaction.text(why) for name, why in event.client_not_set.items()}
             return replace(event, applied=applied, not_set=not_set, client_not_set=own)
         case Fatal():
-            return replace(event, error=redaction.text(event.error), message=redaction.text(event.message))
+            return _with_redacted(event, "error", "message")
+        case ConsumerError():
+            return _with_redacted(event, "call", "error", "message")
         case StartupComplete():
-            return replace(
-                event, client=redaction.text(event.client), language=redaction.text(event.language)
-            )
+            told = replace(event, features=[redaction.text(each) for each in event.features])
+            return _with_redacted(told, "client", "client_version", "language", "library_version")
+        case PartitionsAssigned():
+            return _with_redacted(event, "member_id")
+        case OffsetsCommitted():
+            return _with_redacted(event, "error")
+        case UnknownCommand():
+            return _with_redacted(event, "cmd")
         case OpComplete() if any(event.error):
-            told = {error: error and redaction.text(error) for error in set(event.error)}
-            return replace(event, error=[told[error] for error in event.error])
+            redacted = {error: error and redaction.text(error) for error in set(event.error)}
+            return replace(event, error=[redacted[error] for error in event.error])
         case _:
             return event
+
+
+def _with_redacted(event: AnyEvent, *fields: str) -> AnyEvent:
+    """Return the event with these fields redacted. Those that are null stay so."""
+    texts = {name: getattr(event, name) for name in fields}
+    return replace(event, **{name: text and redaction.text(text) for name, text in texts.items()})
 
 
 def discreet_row(value: Any, name: str = "") -> Any:

@@ -22,7 +22,7 @@ from harness.cli.options import Options
 from harness.cli.output import print_json
 from harness.cli.results import More, exit_code_of, nothing_more
 from harness.judging import repeats
-from harness.model.errors import KafkaTrialError, NothingSelected
+from harness.model.errors import NothingSelected
 from harness.model.mode import Mode
 from harness.model.rows import TrialVerdict
 from harness.model.spec import Plan, TrialSpec
@@ -123,7 +123,7 @@ def carry_out(store: RunStore, installed: Installed, options: Options, more: Mor
         try:
             stopped_by, reason = _run(store, installed, options)
         except Exception as error:
-            with suppress(KafkaTrialError):  # if the disk is full, the error itself says so
+            with suppress(Exception):  # the first error is the one to report; a full disk causes both
                 publish(store, f"failed: {error}", options, more)
             raise
         verdicts = publish(store, reason, options, more)

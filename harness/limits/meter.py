@@ -37,12 +37,14 @@ EVENT_BYTES: Final = Limit("events", "bytes on stdout", 32 * MIB, 4_096)
 #: One heartbeat per second and one or two results per record: a client that outputs far more is in an endless loop.
 LINES: Final = Limit("lines", "lines on stdout", 50_000, 10)
 TEXT_CHARS: Final = Limit(
-    "text", "characters in a string of an event; the rest is cut off, and counted", 4_096
+    "text",
+    "characters in a string of an event, content of records aside; the rest is cut off, and counted",
+    4_096,
 )
 ENTRIES: Final = Limit("entries", "entries in a list or table of settings or features", 1_000)
 NOTES: Final = Limit("unknown", "different names of events that the contract does not know", 100)
 NESTING: Final = Limit("nesting", "levels in one JSON value", 32)
-LOG_BYTES: Final = Limit("stderr", "bytes on stderr", 16 * MIB)
+LOG_BYTES: Final = Limit("stderr", "bytes on stderr, of all its processes", 16 * MIB)
 TRACE_BYTES: Final = Limit("trace", "bytes in its trace", 32 * MIB, 8_192)
 FILE_BYTES: Final = Limit("file", "bytes in any one file that it writes (RLIMIT_FSIZE)", 256 * MIB, 8_192)
 STORED_RECORDS: Final = Limit("stored-records", "records in the topic", 10_000, 100)

@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from harness.limits.meter import ENTRIES, NESTING, TEXT_CHARS
+from harness.model.consumer_contract import Consumed
 from harness.text.counting import some
 
 E = TypeVar("E", bound=msgspec.Struct)
@@ -46,9 +47,13 @@ def within(event: E, line_bytes: int) -> E:
     """Return the event, whose line had ``line_bytes`` bytes, with long strings cut. TooMuch: a table is too long."""
     if line_bytes <= min(TEXT_CHARS.base, ENTRIES.base):  # nearly all events
         return event
-    values = {name: getattr(event, name) for name in event.__struct_fields__}
+    return _fields_within(event)
+
+
+def _fields_within(struct: E) -> E:
+    values = {name: getattr(struct, name) for name in struct.__struct_fields__}
     bounded = {name: _within(name, value) for name, value in values.items()}
-    return replace(event, **{name: value for name, value in bounded.items() if value is not values[name]})
+    return replace(struct, **{name: value for name, value in bounded.items() if value is not values[name]})
 
 
 def _within(name: str, value: Any) -> Any:
@@ -65,6 +70,10 @@ def _within(name: str, value: Any) -> Any:
             return [inner if inner is None else cut(inner) for inner in value]
         case tuple():
             return tuple(_within(name, inner) for inner in value)
+        case Consumed():  # the content of delivered records is compared with what was written
+            return replace(value, topic=cut(value.topic))
+        case msgspec.Struct():
+            return _fields_within(value)
         case _:
             return value
 

@@ -27,6 +27,7 @@ from harness.trial.group import place_of
 
 Said = TypeVar("Said", bound=Conversation)
 LOG_OF_CLIENT = "client.log"
+LOGS = "client*.log"
 
 
 class Cast(Protocol):
@@ -147,6 +148,11 @@ class Casting:
             hear,
             meter=self._meter,
         )
+
+
+def logs_in(folder: Path) -> list[Path]:
+    """Return the logs of all client processes that have started in a trial with this folder."""
+    return list(folder.glob(LOGS))
 
 
 def _named(file: str, producer: str) -> str:

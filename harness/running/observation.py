@@ -6,7 +6,7 @@ A trial whose observers fail ends at once. Nothing that a client does from then 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,10 +31,13 @@ class ClockStepped(KafkaTrialError):
 
 @dataclass(frozen=True)
 class Observation:
-    """The observers of one trial, whose files are in ``folder`` and whose client writes to ``log``."""
+    """The observers of one trial, whose files are in ``folder``.
+
+    ``logs`` returns the files that the client's processes write their stderr to, as far as they have started.
+    """
 
     folder: Path
-    log: Path
+    logs: Callable[[], Iterable[Path]]
     cluster: Cluster
     witness: WitnessLane
     pulse: Pulse
@@ -53,7 +56,7 @@ class Observation:
         if (reason := self.cluster.died()) is not None:
             return BrokerDied("broker-died", "{how}", how=reason)
         with suppress(OverLimit, FileNotFoundError):
-            self.meter.hold(LOG_BYTES, self.log.lstat().st_size)
+            self.meter.hold(LOG_BYTES, sum(log.lstat().st_size for log in self.logs()))
         return self.meter.exceeded
 
     def assert_whole(self) -> None:

@@ -332,8 +332,8 @@ def test_brokers_without_the_protocol_end_the_membership(group):
     assert {error.name for error in a.errors} == {"UnsupportedVersionException"} and moves(a)[-1] == "FATAL"
 
 
-#: A member whose last heartbeat is never answered hears only then that the coordinator has removed it: after
-#: request.timeout.ms, and some more heartbeats.
+#: A member whose last heartbeat is never answered learns that the coordinator has removed it after
+#: request.timeout.ms and some more heartbeats.
 UNANSWERED_MS = 30_000 + 12_000
 
 
