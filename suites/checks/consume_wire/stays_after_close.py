@@ -16,8 +16,9 @@ takes 45 seconds with Java's defaults.
   classic group a static member stays (see ``static-member-leaves``); under KIP-848 it says that it will come back.
 
 A member is judged if its close succeeded and if its last request to the group before that was answered without an
-error. Not judged: a member that was joining, one whose connection to the coordinator had ended, and a close while a
-fault acted on the network or the brokers, or shortly after it.
+error. Not judged: a member that was joining, one whose connection to the coordinator had ended, one that had no answer
+for about its session timeout, as after a long freeze, and a close while a fault acted on the network or the brokers, or
+shortly after it.
 
 ## What it needs
 
@@ -38,10 +39,12 @@ from harness.model.contract import OpComplete
 from harness.model.evidence import Evidence
 from harness.model.exchanges import connections
 from harness.model.rows import Finding
+from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Level, Outcome
 from harness.plugins.check import Check, Requirement
 from suites.analysis.consuming.asked import Asked, of_group, unread_of_members
 from suites.analysis.consuming.lives import lives
+from suites.analysis.consuming.timing import SESSION, SLACK_NS, setting_ms
 from suites.analysis.consuming.unaware import during_cut
 from suites.analysis.excuses import grants
 from suites.analysis.findings import doubt_if_unreadable
@@ -102,7 +105,18 @@ def _is_member(evidence: Evidence, before: list[Asked], closing_ns: int) -> bool
     joined_ns = joining[-1].request.arrived_ns
     has_failed = any(each.code and each.request.arrived_ns >= joined_ns for each in before)
     connection = connections(evidence)[answered[-1].request.conn]
-    return not answered[-1].code and not has_failed and connection.closed_ns > closing_ns
+    return (
+        not answered[-1].code
+        and not has_failed
+        and connection.closed_ns > closing_ns
+        and not _has_expired(evidence, answered, closing_ns)
+    )
+
+
+def _has_expired(evidence: Evidence, answered: list[Asked], closing_ns: int) -> bool:
+    """Return whether the member had reason to take its session for ended."""
+    heard_ns = max(each.answer.t_ns for each in answered if each.answer is not None)
+    return closing_ns - heard_ns >= setting_ms(evidence, SESSION, min) * NS_PER_MS - SLACK_NS
 
 
 def _leaves(each: Asked) -> bool:
