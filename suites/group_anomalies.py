@@ -28,7 +28,7 @@ def _found(evidence: Evidence) -> Iterator[AnomalyRow]:
         yield AnomalyRow("skipped", None, partition, offset)
     for got in delivery_order.backwards(evidence):
         yield AnomalyRow("backwards", None, got.partition, got.offset, got.member)
-    for got, offset in delivery_order.left_out(evidence):
+    for _, got, offset in delivery_order.left_out(evidence):
         yield AnomalyRow("gap", None, got.partition, offset, got.member)
     commits = committed_early.made(evidence) if _after_processing(evidence) else ()
     for member, at, justified in commits:

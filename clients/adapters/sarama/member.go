@@ -65,12 +65,21 @@ func (m *member) drain() {
 		if errors.As(err, &of) {
 			err = of.Err
 		}
-		m.mutex.Lock()
-		m.newest = err
-		m.mutex.Unlock()
-		m.failures.Add(1)
+		if !isOfFetch(err) {
+			m.mutex.Lock()
+			m.newest = err
+			m.mutex.Unlock()
+			m.failures.Add(1)
+		}
 		m.consumer.Fail(err)
 	}
+}
+
+// isOfFetch is whether an error is none of a commit: sarama has one channel for both, and only an answer to Fetch has
+// records that cannot be decoded.
+func isOfFetch(err error) bool {
+	var decoding sarama.PacketDecodingError
+	return errors.As(err, &decoding)
 }
 
 func (m *member) Setup(session sarama.ConsumerGroupSession) error {

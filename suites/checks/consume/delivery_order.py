@@ -19,6 +19,9 @@ Between two ownerships anything may be repeated (see ``redelivered``). If a faul
 may begin again with the first record of the log, or leave some out if auto.offset.reset is not earliest. It may leave
 out a batch that a fault has damaged, if its application got an error before (see ``damaged-batch``).
 
+An application of an at-most-once trial drops records that it could not commit first, if its client cannot seek back to
+them. They are not a gap.
+
 ## What it needs
 
 The members' histories, and every partition read to its end.
@@ -45,6 +48,7 @@ from harness.workloads.consume import accounting
 from harness.workloads.consume.accounting import Delivery
 from suites.analysis.consuming.damages import is_told
 from suites.analysis.consuming.ownership import ownerships
+from suites.analysis.consuming.passed import is_dropped
 from suites.analysis.consuming.resets import may_begin_again, may_pass_over
 from suites.analysis.consuming.tried import is_tried
 
@@ -60,8 +64,10 @@ def run(evidence: Evidence) -> list[Finding]:
     again = [_sample(after) for after in backwards(evidence) if not may_begin_again(evidence, after)]
     gaps: list[Sample] = [
         {"member": after.member, "partition": after.partition, "offset": offset}
-        for after, offset in left_out(evidence)
-        if not may_pass_over(evidence, after) and not is_told(evidence, (after.partition, offset))
+        for before, after, offset in left_out(evidence)
+        if not may_pass_over(evidence, after)
+        and not is_told(evidence, (after.partition, offset))
+        and not is_dropped(evidence, before, after, offset)
     ]
     found = []
     if again:
@@ -76,14 +82,14 @@ def backwards(evidence: Evidence) -> Iterator[Delivery]:
     return (after for before, after in _steps(evidence) if after.offset <= before.offset)
 
 
-def left_out(evidence: Evidence) -> Iterator[tuple[Delivery, int]]:
-    """Yield each delivery and each offset of the log between it and the one that the same owner had before it."""
+def left_out(evidence: Evidence) -> Iterator[tuple[Delivery, Delivery, int]]:
+    """Yield two deliveries in a row to the same owner and an offset of the log between them, for each such offset."""
     stored: defaultdict[int, list[int]] = defaultdict(list)
     for partition, offset in sorted(accounting.items(evidence)):
         stored[partition].append(offset)
     for before, after in _steps(evidence):
         for offset in _between(stored[after.partition], before.offset, after.offset):
-            yield after, offset
+            yield before, after, offset
 
 
 def _steps(evidence: Evidence) -> Iterator[tuple[Delivery, Delivery]]:

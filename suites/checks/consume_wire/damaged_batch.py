@@ -43,6 +43,7 @@ from harness.workloads.consume import accounting
 from harness.workloads.consume.accounting import Delivery
 from suites.analysis.consuming.asked import Asked, of_group, unread_of_members
 from suites.analysis.consuming.damages import FETCH, Damage, damages, is_told
+from suites.analysis.consuming.passed import is_dropped
 from suites.analysis.excuses import grants
 from suites.analysis.findings import doubt_if_unreadable
 from suites.analysis.promises import BY_COMMITS
@@ -125,7 +126,9 @@ def _passed_ns(each: Asked) -> int:
 
 def passed_over(evidence: Evidence) -> Iterator[Case]:
     """Yield the records of damaged batches that their process left out, between two that it was given."""
-    for after, offset in left_out(evidence):
+    for before, after, offset in left_out(evidence):
+        if is_dropped(evidence, before, after, offset):
+            continue
         for damage in damages(evidence):
             is_of = after.member == damage.process and damage.has(after.partition, offset)
             if is_of and after.polled_ns >= damage.passed_ns:

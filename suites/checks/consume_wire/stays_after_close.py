@@ -16,9 +16,9 @@ takes 45 seconds with Java's defaults.
   classic group a static member stays (see ``static-member-leaves``); under KIP-848 it says that it will come back.
 
 A member is judged if its close succeeded and if its last request to the group before that was answered without an
-error. Not judged: a member that was joining, one whose connection to the coordinator had ended, one that had no answer
-for about its session timeout, as after a long freeze, and a close while a fault acted on the network or the brokers, or
-shortly after it.
+error. Not judged: a member that was joining, one whose connection to the coordinator had ended, a member of a classic
+group that had no answer for its session timeout, as after a long freeze, and a close while a fault acted on the network
+or the brokers, or shortly after it. A member of a KIP-848 group does not itself end its session.
 
 ## What it needs
 
@@ -44,7 +44,7 @@ from harness.model.verdicts import Level, Outcome
 from harness.plugins.check import Check, Requirement
 from suites.analysis.consuming.asked import Asked, of_group, unread_of_members
 from suites.analysis.consuming.lives import lives
-from suites.analysis.consuming.timing import SESSION, SLACK_NS, setting_ms
+from suites.analysis.consuming.timing import SESSION, setting_ms
 from suites.analysis.consuming.unaware import during_cut
 from suites.analysis.excuses import grants
 from suites.analysis.findings import doubt_if_unreadable
@@ -109,14 +109,15 @@ def _is_member(evidence: Evidence, before: list[Asked], closing_ns: int) -> bool
         not answered[-1].code
         and not has_failed
         and connection.closed_ns > closing_ns
-        and not _has_expired(evidence, answered, closing_ns)
+        and (joining[-1].api == HEARTBEAT or not _has_expired(evidence, answered))
     )
 
 
-def _has_expired(evidence: Evidence, answered: list[Asked], closing_ns: int) -> bool:
-    """Return whether the member had reason to take its session for ended."""
+def _has_expired(evidence: Evidence, answered: list[Asked]) -> bool:
+    """Return whether a classic member had reason to take its session for ended before it had closed."""
     heard_ns = max(each.answer.t_ns for each in answered if each.answer is not None)
-    return closing_ns - heard_ns >= setting_ms(evidence, SESSION, min) * NS_PER_MS - SLACK_NS
+    end_ns = lives(evidence)[answered[-1].process].end_ns
+    return end_ns - heard_ns >= setting_ms(evidence, SESSION, min) * NS_PER_MS
 
 
 def _leaves(each: Asked) -> bool:

@@ -17,7 +17,7 @@ from harness.wire.apis import Api, api_name
 from harness.wire.error_table import BY_NAME
 from suites.analysis.consuming.asked import Asked, of_group
 from suites.analysis.consuming.lives import lives
-from suites.analysis.consuming.timing import MAX_POLL, setting_ms
+from suites.analysis.consuming.timing import MAX_POLL, SESSION, setting_ms
 from suites.checks.consume_wire.session_lapsed import Silence, silences
 from suites.checks.consume_wire.stays_after_close import judged
 from suites.perturbations.consuming.edits import is_quiet, waited, wall_ns, with_added
@@ -49,6 +49,30 @@ def _leavers_after_an_error(evidence: Evidence) -> Sequence[str]:
         for process in _leavers(evidence)
         if any(each.code and each.api == HEARTBEAT for each in of_group(evidence)[process])
     ]
+
+
+def _leavers_in_time(evidence: Evidence) -> Sequence[tuple[str, int]]:
+    """Return members that leave, with how much later they could have closed within their session."""
+    found = []
+    for process in _leavers(evidence):
+        life = lives(evidence)[process]
+        heard_ns = [
+            each.answer.t_ns
+            for each in of_group(evidence)[process]
+            if each.answer is not None and life.closing_ns is not None and each.answer.t_ns < life.closing_ns
+        ]
+        spare_ns = max(heard_ns) + setting_ms(evidence, SESSION, min) * NS_PER_MS - life.end_ns
+        if spare_ns > 1 and life.closing_ns is not None and is_quiet(evidence, life.closing_ns):
+            found.append((process, spare_ns))
+    return found
+
+
+def _stays_within_session(evidence: Evidence, place: tuple[str, int]) -> Evidence:
+    """The member closes just before its session would end, and does not leave."""
+    process, spare_ns = place
+    closing_ns = lives(evidence)[process].closing_ns
+    assert closing_ns is not None
+    return waited(_stays(evidence, process), closing_ns, spare_ns - 1)
 
 
 def _static(evidence: Evidence) -> Sequence[tuple[str, int]]:
@@ -167,6 +191,14 @@ PERTURBATIONS = (
         "stays-after-close",
         _leavers_after_an_error,
         _stays,
+    ),
+    of_consumers(
+        "closed-without-leaving-within-its-session",
+        BOTH,
+        "closes without leaving its group, just before its session would end",
+        "stays-after-close",
+        _leavers_in_time,
+        _stays_within_session,
     ),
     of_consumers(
         "left-though-static",

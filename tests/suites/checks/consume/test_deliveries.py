@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace as changed
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,6 +53,40 @@ def test_group_that_may_begin_later_must_deliver_what_follows_its_first_commit(
 @given(st.integers(0, 1), st.sampled_from([1, 4]))
 def test_record_left_out_within_one_ownership_is_a_gap(calm, partition, offset):
     assert found(delivery_order, without(calm(), partition, offset)) == [("gap", 1)]
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "features", "committed", "failed_ms", "is_excused"),
+    [
+        (Guarantee.AT_MOST_ONCE, ["group"], 3, 250, True),
+        (Guarantee.AT_MOST_ONCE, ["group"], 2, 250, False),  # the record is not among those of the commit
+        (
+            Guarantee.AT_MOST_ONCE,
+            ["group"],
+            3,
+            150,
+            False,
+        ),  # it failed before the records in between were given
+        (Guarantee.AT_MOST_ONCE, ["group"], 3, 450, False),
+        (Guarantee.AT_MOST_ONCE, ["group", "seek"], 3, 250, False),
+        (Guarantee.AT_LEAST_ONCE, ["group"], 3, 250, False),
+    ],
+)
+def test_records_that_an_application_dropped_are_no_gap(
+    group, guarantee, features, committed, failed_ms, is_excused
+):
+    told = group()
+    told.guarantee = guarantee
+    told.start("m1")
+    told.write(5, 0)
+    told.assign("m1", 0, at_ms=10)
+    told.take("m1", 0, 0, 1, at_ms=200)
+    told.commit("m1", 0, committed, at_ms=failed_ms, success=False)
+    told.take("m1", 0, 3, 4, at_ms=400)
+    evidence = told.evidence()
+    evidence = changed(evidence, record=replace(evidence.record, client={"features": features}))
+    accused = [(each.anomaly, each.count) for each in delivery_order.CHECK.run(evidence)]
+    assert accused == ([] if is_excused else [("gap", 1)])
 
 
 def test_last_record_is_not_skipped_unless_it_was_committed(calm):
