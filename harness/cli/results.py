@@ -47,11 +47,16 @@ def publish(
     as_json: bool,
     more: More = nothing_more,
 ) -> None:
-    """Export the verdicts of a run, then report them. ``more`` returns what a command adds to the JSON document."""
-    exports.write(store, verdicts)
-    exports.copy(store, junit, summary)
-    tell_summary(verdicts, store.folder)
-    tell_outcomes(verdicts)
+    """Export the verdicts of a run, and report them even if that fails.
+
+    ``more`` returns what a command adds to the JSON document.
+    """
+    try:
+        exports.write(store, verdicts)
+        exports.copy(store, junit, summary)
+    finally:
+        tell_summary(verdicts, store.folder)
+        tell_outcomes(verdicts)
     added = more(verdicts)
     if as_json:
         print_json(run_document(store.folder, store.record, verdicts) | added)

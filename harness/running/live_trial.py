@@ -14,7 +14,6 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +37,7 @@ from harness.plugins.client import InstalledClient
 from harness.plugins.cluster import Cluster
 from harness.plugins.fault import LiveLane
 from harness.running import defects
-from harness.running.cast import Cast, Casting, logs_in
+from harness.running.cast import Cast, Casting
 from harness.running.injector import Injector, sleep_until
 from harness.running.lane import Lane
 from harness.running.observation import Observation
@@ -116,9 +115,7 @@ class LiveTrial:
         self._left_out: dict[str, int] = {}
         self._pulse = Pulse()
         self._trace: tuple[Any, ...] = ()
-        self._observation = Observation(
-            folder, partial(logs_in, folder), cluster, lane.witness, self._pulse, self._meter
-        )
+        self._observation = Observation(folder, cluster, lane.witness, self._pulse, self._meter)
 
     async def run(self) -> Evidence:
         """Collect evidence. Any error becomes the ending; cancellation is passed on."""

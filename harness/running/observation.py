@@ -6,7 +6,7 @@ A trial whose observers fail ends at once. Nothing that a client does from then 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from harness.files import lack_of_room
 from harness.limits.meter import LOG_BYTES, Meter, OverLimit
 from harness.model.errors import BrokerDied, KafkaTrialError
 from harness.plugins.cluster import Cluster
+from harness.running.cast import logs_in
 from harness.system.pulse import Pulse
 from harness.witness import WitnessLane
 
@@ -31,13 +32,9 @@ class ClockStepped(KafkaTrialError):
 
 @dataclass(frozen=True)
 class Observation:
-    """The observers of one trial, whose files are in ``folder``.
-
-    ``logs`` returns the files that the client's processes write their stderr to, as far as they have started.
-    """
+    """The observers of one trial, whose files are in ``folder``."""
 
     folder: Path
-    logs: Callable[[], Iterable[Path]]
     cluster: Cluster
     witness: WitnessLane
     pulse: Pulse
@@ -56,7 +53,7 @@ class Observation:
         if (reason := self.cluster.died()) is not None:
             return BrokerDied("broker-died", "{how}", how=reason)
         with suppress(OverLimit, FileNotFoundError):
-            self.meter.hold(LOG_BYTES, sum(log.lstat().st_size for log in self.logs()))
+            self.meter.hold(LOG_BYTES, sum(log.lstat().st_size for log in logs_in(self.folder)))
         return self.meter.exceeded
 
     def assert_whole(self) -> None:

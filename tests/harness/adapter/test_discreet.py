@@ -6,9 +6,11 @@ from typing import Any, get_args
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from harness.adapter.discreet import discreet
-from harness.model.consumer_contract import Consumed, Place, Position
+from harness.model.consumer_contract import Consumed, RecordsConsumed
 from harness.model.contract import ClientEvent
 from harness.text.redaction import MARK
 
@@ -48,13 +50,14 @@ def filled(kind: Any, name: str = "") -> Any:
 @pytest.mark.parametrize("kind", get_args(ClientEvent), ids=lambda kind: kind.__name__)
 def test_no_event_keeps_a_secret(kind: type[msgspec.Struct]) -> None:
     event = filled(msgspec.inspect.type_info(kind))
-    assert (SAID in repr(event)) == (SECRET in repr(event))
     kept = discreet(event)
     assert SECRET not in repr(kept)
     assert (MARK in repr(kept)) == (SECRET in repr(event))
 
 
-def test_the_content_of_records_is_never_changed() -> None:
-    assert {"topic", "values", "keys"} <= EXACT
-    for kind in (Consumed, Place, Position):
-        assert SECRET not in repr(filled(msgspec.inspect.type_info(kind)))
+@given(st.lists(st.sampled_from([None, SAID, "record"]), min_size=1, max_size=5))
+def test_the_content_of_records_is_never_changed(texts: list[str | None]) -> None:
+    offsets = list(range(len(texts)))
+    part = Consumed(SAID, 0, len(texts), 0, offsets[-1], offsets, values=texts, keys=texts)
+    event = RecordsConsumed(seq=0, mono_ns=0, wall_ns=0, count=len(texts), partitions=[part], polled_ns=0)
+    assert discreet(event) == event

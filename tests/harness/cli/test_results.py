@@ -1,7 +1,8 @@
-"""The results of a run are exported before they are shown."""
+"""The results of a run are exported before they are shown, and shown although they cannot be exported."""
 
 from __future__ import annotations
 
+from errno import ENOSPC
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,9 @@ from harness.cli.main import call
 EXPORTS = (exports.RESULTS, exports.JUNIT, exports.SUMMARY, exports.FINDINGS, exports.OUTCOMES)
 
 
-def test_a_table_that_cannot_be_shown_costs_no_export(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Return the folder of a finished run with one trial, without its exports."""
     argv = [
         "simulate",
         "generated/network",
@@ -28,13 +29,27 @@ def test_a_table_that_cannot_be_shown_costs_no_export(
         str(tmp_path),
     ]
     assert call(argv) == 0
-    [run] = tmp_path.glob("*-*")
+    [folder] = tmp_path.glob("*-*")
     for name in EXPORTS:
-        (run / name).unlink(missing_ok=True)
+        (folder / name).unlink(missing_ok=True)
+    return folder
 
-    def fails(_: object) -> None:
-        raise ZeroDivisionError
 
+def fails(*_: object) -> None:
+    raise OSError(ENOSPC, "No space left on device")
+
+
+def test_a_table_that_cannot_be_shown_costs_no_export(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(results, "tell_outcomes", fails)
     assert call(["judge", str(run)]) > 1
     assert [name for name in EXPORTS if not (run / name).is_file()] == []
+
+
+def test_exports_that_cannot_be_written_cost_no_table(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    monkeypatch.setattr(exports, "write", fails)
+    assert call(["judge", str(run)]) > 1
+    said = capsys.readouterr().err
+    assert "generated/network" in said and "No space left" in said and "Traceback" not in said

@@ -10,22 +10,13 @@ from typing import Any
 import pytest
 
 from harness.limits.meter import LOG_BYTES, Meter, OverLimit
-from harness.running.cast import logs_in
 from harness.running.observation import Observation
 
 
 def observation(folder: Path) -> Observation:
     """Return the observation of a trial in which all is well but, perhaps, the logs."""
     fine: Any = SimpleNamespace(died=lambda: None, failure=None, beats=True, stepped_ns=0)
-    return Observation(folder, lambda: logs_in(folder), fine, fine, fine, Meter("flooding", 1))
-
-
-async def ends_after(observed: Observation, said: asyncio.Event) -> None:
-    async def waits() -> None:
-        said.set()
-        await asyncio.Event().wait()
-
-    await observed.during(waits())
+    return Observation(folder, fine, fine, fine, Meter("flooding", 1))
 
 
 @pytest.mark.parametrize("names", [["client.log"], ["client-m2.log"], ["client.log", "client-p2.log"]])
@@ -34,7 +25,7 @@ def test_a_client_whose_processes_flood_stderr_is_stopped(tmp_path: Path, names:
         with (tmp_path / name).open("wb") as log:
             log.truncate(LOG_BYTES.base // len(names) + 1)
     with pytest.raises(OverLimit, match="stderr"):
-        asyncio.run(ends_after(observation(tmp_path), asyncio.Event()))
+        asyncio.run(observation(tmp_path).during(asyncio.Event().wait()))
 
 
 def test_a_client_within_the_limit_continues(tmp_path: Path) -> None:
