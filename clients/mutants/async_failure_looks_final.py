@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from clients.reference.consumer.components import Components
-from clients.reference.consumer.coordinator.commit_responses import Offsets
 from clients.reference.consumer.coordinator.consumer_coordinator import ConsumerCoordinator
-from clients.reference.consumer.coordinator.offset_commits import OffsetCommitCallback, OffsetCommits
+from clients.reference.consumer.coordinator.offset_commits import Commit, OffsetCommits
 from clients.reference.consumer.errors import CommitFailedError
-from clients.reference.consumer.request_future import RequestFuture
 from clients.seeding.mutant import Mutant
 
 
 class Final(OffsetCommits):
     """Reports each failure as final."""
 
-    def _ended(
-        self,
-        offsets: Offsets,
-        callback: OffsetCommitCallback | None,
-        result: RequestFuture[None],
-        error: Exception | None,
-    ) -> None:
+    def _ended(self, commit: Commit, error: Exception | None) -> None:
         told = CommitFailedError("commit-refused", "the commit failed") if error is not None else None
-        super()._ended(offsets, callback, result, told)
+        super()._ended(commit, told)
 
 
 class Member(ConsumerCoordinator):

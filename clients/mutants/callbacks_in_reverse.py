@@ -13,8 +13,11 @@ class Reversed(OffsetCommits):
     """Runs the newest callback first."""
 
     def run_callbacks(self) -> Call[None]:
-        self._completed.reverse()
-        yield from super().run_callbacks()
+        self._commits.reverse()
+        try:
+            yield from super().run_callbacks()
+        finally:
+            self._commits.reverse()
 
 
 class Member(ConsumerCoordinator):

@@ -4,39 +4,33 @@ from __future__ import annotations
 
 from clients.reference.consumer.calls import Call
 from clients.reference.consumer.components import Components
-from clients.reference.consumer.coordinator.commit_responses import Offsets
 from clients.reference.consumer.coordinator.consumer_coordinator import ConsumerCoordinator
-from clients.reference.consumer.coordinator.offset_commits import OffsetCommitCallback, OffsetCommits
-from clients.reference.consumer.request_future import RequestFuture
+from clients.reference.consumer.coordinator.offset_commits import Commit, OffsetCommits
 from clients.seeding.mutant import Mutant
 
 PAUSE_MS = 2_000
 
 
 class Repeating(OffsetCommits):
-    """Keeps failed commits until their pause is over. ``failed`` has (time in ms, arguments of ``_send_async``)."""
+    """Keeps failed commits until their pause is over. ``failed`` has (time in ms, commit)."""
 
-    failed: tuple[tuple[int, tuple[Offsets, OffsetCommitCallback | None, RequestFuture[None]]], ...] = ()
+    failed: tuple[tuple[int, Commit], ...] = ()
 
-    def _ended(
-        self,
-        offsets: Offsets,
-        callback: OffsetCommitCallback | None,
-        result: RequestFuture[None],
-        error: Exception | None,
-    ) -> None:
+    def _ended(self, commit: Commit, error: Exception | None) -> None:
         if getattr(error, "retriable", False):
             due_ms = self._clock.now_ms + PAUSE_MS
-            self.failed = (*self.failed, (due_ms, (offsets, callback, result)))
+            self._commits.remove(commit)
+            self.failed = (*self.failed, (due_ms, commit))
         else:
-            super()._ended(offsets, callback, result, error)
+            super()._ended(commit, error)
 
     def run_callbacks(self) -> Call[None]:
         now_ms, failed = self._clock.now_ms, self.failed
         self.failed = tuple(each for each in failed if each[0] > now_ms)
         for due_ms, commit in failed:
             if due_ms <= now_ms:
-                self._send_async(*commit)
+                self._commits.append(commit)
+                self._send_async(commit)
         yield from super().run_callbacks()
 
 

@@ -16,6 +16,9 @@ from harness.cli.main import call
         # A member that was frozen for longer than its session closes as soon as it continues.
         ("generated/group", 31_415_110),
         ("generated/group", 90_210_072),
+        # A member that was frozen commits while earlier commits have no answer, and learns that it is no member.
+        ("generated/group-new-protocol", 650_019_324),
+        ("generated/group-new-protocol", 883_120_074),
     ],
 )
 def test_the_reference_client_is_not_accused(

@@ -1,15 +1,17 @@
 """OffsetCommits: commits of the application and automatic ones (the commit half of ConsumerCoordinator).
 
 A synchronous commit is repeated until its limit, an asynchronous one is not. Results of asynchronous commits wait in a
-queue, in the order in which they came, until the application is in a call of the consumer: callbacks and interceptors
-run on its thread (CSM-OFC-02). Automatic commits cover what earlier polls returned and was not given up since.
+queue until the application is in a call of the consumer: callbacks and interceptors run on its thread, in the order of
+the commits (CSM-OFC-02). So a commit that fails at once, such as that of no member, waits for those before it. Java's
+promises the same, and reports such a failure before them. Automatic commits cover what earlier polls returned and was
+not given up since.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from clients.reference.common.backoff import ExponentialBackoff
@@ -39,10 +41,12 @@ OnCommit = Callable[[Offsets], None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Completion:
-    callback: OffsetCommitCallback | None
+class Commit:
+    """An asynchronous commit. Its callback runs once it has its result, and those before it have theirs."""
+
     offsets: Offsets
-    error: Exception | None
+    callback: OffsetCommitCallback | None
+    result: RequestFuture[None] = field(default_factory=RequestFuture)
 
 
 class OffsetCommits:
@@ -70,7 +74,7 @@ class OffsetCommits:
         self._on_commit = on_commit
         self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, jitter)
         self._handle = self.responses(member).answered
-        self._completed: deque[_Completion] = deque()
+        self._commits: deque[Commit] = deque()
         self._in_flight = 0
         self._waiting_for_coordinator = 0
         self._fenced: Exception | None = None
@@ -79,15 +83,16 @@ class OffsetCommits:
     # Callbacks
 
     def run_callbacks(self) -> Call[None]:
-        """Run the callbacks of all asynchronous commits that have ended. Raise if the member was fenced."""
+        """Run the callbacks of the asynchronous commits up to the first in progress. Raise if the member was fenced."""
         if self._fenced is not None:
             raise self._fenced
-        while self._completed:
-            ended = self._completed.popleft()
-            if ended.error is None:
+        while self._commits and self._commits[0].result.is_done:
+            ended = self._commits.popleft()
+            if ended.result.succeeded:
                 yield from self._intercepted(ended.offsets)
             if ended.callback is not None:
-                yield Invoke(partial(ended.callback, ended.offsets, ended.error))
+                error = ended.result.error if ended.result.failed else None
+                yield Invoke(partial(ended.callback, ended.offsets, error))
 
     def _intercepted(self, offsets: Offsets) -> Call[None]:
         on_commit = self._on_commit
@@ -104,42 +109,35 @@ class OffsetCommits:
         return self._commit_async(dict(offsets), callback)
 
     def _commit_async(self, offsets: Offsets, callback: OffsetCommitCallback | None) -> RequestFuture[None]:
-        result: RequestFuture[None] = RequestFuture()
+        commit = Commit(offsets, callback)
+        self._commits.append(commit)
         if not offsets or not self._member.lookup.is_unknown:
-            self._send_async(offsets, callback, result)
+            self._send_async(commit)
         else:
             self._waiting_for_coordinator += 1
 
             def found(_: None) -> None:
                 self._waiting_for_coordinator -= 1
-                self._send_async(offsets, callback, result)
+                self._send_async(commit)
 
             def not_found(error: Exception) -> None:
                 self._waiting_for_coordinator -= 1
-                self._ended(offsets, callback, result, error)
+                self._ended(commit, error)
 
             self._member.lookup.find().add_listener(found, not_found)
         self._client.transmit_sends(self._clock.now_ms)
-        return result
+        return commit.result
 
-    def _send_async(
-        self, offsets: Offsets, callback: OffsetCommitCallback | None, result: RequestFuture[None]
-    ) -> None:
+    def _send_async(self, commit: Commit) -> None:
         self._in_flight += 1
 
         def ended(error: Exception | None) -> None:
             self._in_flight -= 1
-            self._ended(offsets, callback, result, error)
+            self._ended(commit, error)
 
-        self._send(offsets).add_listener(lambda _: ended(None), ended)
+        self._send(commit.offsets).add_listener(lambda _: ended(None), ended)
 
-    def _ended(
-        self,
-        offsets: Offsets,
-        callback: OffsetCommitCallback | None,
-        result: RequestFuture[None],
-        error: Exception | None,
-    ) -> None:
+    def _ended(self, commit: Commit, error: Exception | None) -> None:
         told = error
         if error is not None and getattr(error, "retriable", False):
             told = RetriableCommitFailedError(
@@ -148,11 +146,10 @@ class OffsetCommits:
             told.__cause__ = error
         if isinstance(told, FencedInstanceIdError):
             self._fenced = told
-        self._completed.append(_Completion(callback, offsets, told))
         if told is None:
-            result.complete(None)
+            commit.result.complete(None)
         else:
-            result.fail(told)
+            commit.result.fail(told)
 
     # Synchronous commits
 

@@ -102,6 +102,22 @@ def test_callbacks_run_in_order_in_a_call_and_before_a_later_commit_sync_returns
     assert told == [(1, None), (2, None), (3, None)] and stored(g) == 4
 
 
+def test_a_commit_that_ends_at_once_waits_for_those_before_it(group):
+    """CSM-OFC-02."""
+    g = group()
+    a = g.joined(**MANUAL)
+    a.loop = lambda: None
+    told = []
+    g.brokers.fates("late", api=Api.OFFSET_COMMIT)
+    for offsets in (AT_7, {}):
+        a.do(a.core.commit_async(offsets, lambda offsets, error: told.append((offsets, error))))
+    a.do(a.core.commit_async({}))
+    assert told == []
+    g.run(5_000)
+    a.do(a.core.commit_async({}))
+    assert told == [(AT_7, None), ({}, None)] and len(commits(g)) == 1
+
+
 def test_asynchronous_commits_without_a_coordinator_keep_their_order(group):
     """CSM-OFC-02: they wait for the lookup, and so does the synchronous one behind them."""
     g = group()
