@@ -24,6 +24,7 @@ from msgspec.structs import replace
 
 from harness.model.run_files import TRACE
 from harness.model.spec import ClientRef, Plan, Workload
+from harness.planning import own_commands
 from harness.planning.plan import make_plan
 from harness.plugins import registry
 from harness.storage.run_store import RunRecord, RunStore
@@ -31,6 +32,7 @@ from harness.system import processes
 
 T = TypeVar("T")
 
+HOSTILE = Path(__file__).parents[1] / "hostile_client"
 SCRIPT = Path(sys.executable).with_name("kafka-trial")
 BROKER = "local:4.3.1x1"
 #: Long enough for a test that checks every few milliseconds to disturb it while it runs.
@@ -138,10 +140,21 @@ def planned(tmp_path: Path) -> Iterator[Callable[..., Run]]:
     """Return a function: ``planned(n)`` creates a run of ``n`` short trials without faults, and does not start it."""
     runs = []
 
-    def make(trials: int, out_dir: Path | None = None, jobs: int = 1, workload: Workload = LOAD) -> Run:
+    def make(
+        trials: int,
+        out_dir: Path | None = None,
+        jobs: int = 1,
+        workload: Workload = LOAD,
+        hostile: str | None = None,
+    ) -> Run:
+        """With ``hostile``, that program is the client of one more trial, which is the second."""
         client = ClientRef("reference", registry.client("reference").default_version)
-        plan = make_plan([registry.scenario("produce/calm")], [client], [BROKER], range(1, trials + 1))
-        short = [replace(spec, workload=workload) for spec in plan.trials if spec.guarantee == "idempotent"]
+        calm = registry.scenario("produce/calm")
+        specs = [*make_plan([calm], [client], [BROKER], range(1, trials + 1)).trials]
+        if hostile is not None:
+            program = own_commands.client((sys.executable, "-I", "-S", str(HOSTILE), hostile), hostile)
+            specs[3:3] = make_plan([calm], [program], [BROKER], [1]).trials
+        short = [replace(spec, workload=workload) for spec in specs if spec.guarantee == "idempotent"]
         record = RunRecord("20260101-000000-0000", "", Plan(1, tuple(short)), jobs, {}, [])
         runs.append(Run(RunStore.create(out_dir or tmp_path / "runs", record)))
         return runs[-1]

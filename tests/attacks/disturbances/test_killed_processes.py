@@ -65,19 +65,48 @@ def test_killed_broker_is_replaced_and_its_trial_rerun(planned):
     assert run.has_exports() and run.remaining() == []
 
 
-def test_broker_out_of_memory_ends_run_with_its_log_and_exports(planned, tmp_path):
-    """ExitOnOutOfMemoryError ends the JVM. A ``java`` of the test replaces the heap size that the harness sets."""
-    home = tmp_path / "jvm"
-    (home / "bin").mkdir(parents=True)
-    java = home / "bin" / "java"
-    java.write_text(f'#!/bin/sh\nexec {find_java().path} $(echo "$@" | sed s/-Xms128m.-Xmx512m/-Xmx20m/)\n')
+def with_heap(folder: Path, mib: int) -> dict[str, str]:
+    """Return the environment in which brokers have another heap size than the harness sets."""
+    java = folder / "jvm" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text(
+        f'#!/bin/sh\nexec {find_java().path} $(echo "$@" | sed s/-Xms128m.-Xmx512m/-Xmx{mib}m/)\n'
+    )
     java.chmod(0o755)
+    return {"JAVA_HOME": str(folder / "jvm")}
+
+
+def test_broker_out_of_memory_ends_run_with_its_log_and_exports(planned, tmp_path):
+    """ExitOnOutOfMemoryError ends the JVM."""
     run = planned(1)
-    run.env["JAVA_HOME"] = str(home)
+    run.env |= with_heap(tmp_path, 20)
     code, stderr = run.execute()
 
     assert code == 3 and "OutOfMemoryError" in stderr
     assert run.verdicts() == [] and run.has_exports() and run.remaining() == []
+
+
+@pytest.mark.extended
+def test_client_whose_broker_runs_out_of_memory_again_is_left_out(planned, tmp_path):
+    """What a client may announce fits into the usual heap, and not into a small one."""
+    run = planned(2, hostile="announces_as_much_as_it_may")
+    run.env |= with_heap(tmp_path, 100)
+    code, stderr = run.execute("--allow-command")
+
+    assert code == 3 and "OutOfMemoryError" in stderr
+    assert run.verdicts() == [("pass", "held"), ("harness-error", "broker-died"), ("pass", "held")]
+    assert run.has_exports() and run.remaining() == []
+
+
+def test_run_whose_warden_was_killed_goes_on_and_cleans_up(planned):
+    run = planned(1)
+    process = run.start()
+    run.under_load()
+    warden_of(process.pid).kill()
+    code, _ = run.ended()
+
+    assert (code, run.verdicts()) == (0, [("pass", "held")])
+    assert run.has_exports() and run.remaining() == []
 
 
 def test_harness_whose_warden_was_killed_cleans_up_at_exit():

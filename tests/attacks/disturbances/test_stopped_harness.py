@@ -11,16 +11,15 @@ from suites.analysis.disturbance import long_harness_stalls
 
 pytestmark = pytest.mark.jvm
 
-#: The length of the pause, which is longer than the threshold of a long stall.
-STOPPED_S = 3.0
 
-
-def test_paused_harness_is_recorded_and_not_blamed_on_client(planned):
+@pytest.mark.parametrize("stopped_s", [3.0, pytest.param(30.0, marks=pytest.mark.extended)])
+def test_paused_harness_is_recorded_and_not_blamed_on_client(planned, stopped_s):
+    """Each is longer than the threshold of a long stall."""
     run = planned(1)
     process = run.start()
     run.under_load()
     process.send_signal(signal.SIGSTOP)
-    time.sleep(STOPPED_S)
+    time.sleep(stopped_s)
     process.send_signal(signal.SIGCONT)
     code, _ = run.ended()
 
@@ -28,5 +27,5 @@ def test_paused_harness_is_recorded_and_not_blamed_on_client(planned):
     assert code == {"pass": 0, "inconclusive": 4, "harness-error": 3}[verdict]
     evidence = run.store.read_evidence(run.trials[0])
     [stall] = long_harness_stalls(evidence)
-    assert stall.length_ms >= STOPPED_S * 1000 - 100
+    assert stall.length_ms >= stopped_s * 1000 - 100
     assert run.has_exports() and run.remaining() == []

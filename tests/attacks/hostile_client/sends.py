@@ -19,8 +19,17 @@ def broker(command: dict[str, Any]) -> tuple[str, int]:
 
 @at("configure")
 def announces_large_frames(command: Any) -> None:
+    _announce(command, 8)
+
+
+@at("configure")
+def announces_as_much_as_it_may(command: Any) -> None:
+    _announce(command, 2)
+
+
+def _announce(command: dict[str, Any], frames: int) -> None:
     configured(command)
-    held = [socket.create_connection(broker(command)) for _ in range(8)]
+    held = [socket.create_connection(broker(command)) for _ in range(frames)]
     for connection in held:
         connection.sendall((32 * MIB).to_bytes(4, "big"))
     time.sleep(ENOUGH_S)

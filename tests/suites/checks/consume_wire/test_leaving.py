@@ -12,7 +12,7 @@ SESSION_MS, CLOSING_MS, CLOSES_FOR_MS = 6_000, 20_000, 100
 
 
 def classic(heard_ms: float) -> WireStory:
-    """m1 heard from its coordinator at a time, and closes later without leaving."""
+    """m1 gets its last answer from its coordinator at a time, and closes later without leaving."""
     told = WireStory(final_ms=30_000, config={"session.timeout.ms": str(SESSION_MS)})
     told.start("m1")
     told.join("m1", -600)
