@@ -221,6 +221,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     ),
     "pace-disturbed": ("own-interval-kept-before-a-cut",),
     "several-heartbeats-outstanding": ("short-after-an-error", "short-after-silence"),
+    "looks-for-its-coordinator": ("read-on-without-its-group-before-a-lookup",),
     "commit-cannot-be-made": ("automatic-commit-forgotten", "given-up-without-a-commit"),
     "caller-was-frozen": ("commit-beyond-its-limit",),
     "commits-for-a-reason": ("automatic-commits-in-a-row",),

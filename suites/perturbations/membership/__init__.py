@@ -24,6 +24,7 @@ from suites.perturbations.membership import (
     tails,
     trusting,
     waiting,
+    zombies,
 )
 
 PERTURBATIONS = (
@@ -50,4 +51,5 @@ PERTURBATIONS = (
     *tails.PERTURBATIONS,
     *trusting.PERTURBATIONS,
     *waiting.PERTURBATIONS,
+    *zombies.PERTURBATIONS,
 )
