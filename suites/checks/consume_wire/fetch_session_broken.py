@@ -16,6 +16,7 @@ every request, or it answers for partitions that the client has given up, and le
   beginning with 1. A session has an id that the broker gave to this process. After a refusal (unknown session, wrong
   epoch, other topic ids) the next request is a full one.
 - A difference: to go on with a session after an answer in it was lost with its connection, as Java begins a new one.
+  This holds for the next request and for the same one again, which the broker refuses if it has answered it.
 
 A client that uses no sessions is right. The epoch is not judged if requests may have been lost before the witness: if a
 fault acted on the network or the brokers since the last one.
@@ -124,6 +125,8 @@ def _rule(evidence: Evidence, step: Step) -> Anomaly | None:
     if before is None:
         return NOT_GIVEN
     epoch = _said(before).session_epoch or 0
+    if _said(fetch).session_epoch == epoch and _may_be_lost(evidence, step):
+        return LOST
     if _said(fetch).session_epoch != (1 if epoch >= LAST_EPOCH else epoch + 1):
         return WRONG_EPOCH
     answer = before.answer.fetch if before.answer is not None else None
@@ -131,6 +134,15 @@ def _rule(evidence: Evidence, step: Step) -> Anomaly | None:
         return REFUSED
     closed_ns = connections(evidence)[before.request.conn].closed_ns if before.answer is None else None
     return LOST if closed_ns is not None and closed_ns < fetch.sent_ns else None
+
+
+@grants("fetched-again-after-loss")
+def _may_be_lost(evidence: Evidence, step: Step) -> bool:
+    """Return whether the connection ended before the client had certainly read the answer to the request before."""
+    before = step.before
+    if before is None or before.received_ns is not None:
+        return False
+    return connections(evidence)[before.request.conn].closed_ns < step.fetch.request.arrived_ns
 
 
 def _is_read(before: Asked, fetch: Asked) -> bool:

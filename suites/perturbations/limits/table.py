@@ -67,6 +67,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "coordinator-out-of-reach": ("goes-on-before-a-cut",),
     "could-not-leave": ("stayed-unpolled-before-a-cut",),
     "dated-by-a-later-attempt": ("record-dated-after-its-last-attempt", "record-dated-before-its-call"),
+    "fetched-again-after-loss": ("fetch-epoch-repeated",),
     "dropped-by-application": ("undelivered-after-a-failure", "record-passed-over-after-a-failure"),
     "duplicate-sequence-answer": ("ack-of-another-duplicate",),
     "encoded-again": ("numbers-given-to-younger-records",),

@@ -39,6 +39,24 @@ def _skipped(evidence: Evidence, place: int) -> Evidence:
     return with_edits(evidence, {id(step.fetch.request): changed(step.fetch.request, fetch=other)})
 
 
+def _on_one_connection(evidence: Evidence) -> Sequence[int]:
+    """Return those of them whose request before was in the session as well, on the same connection."""
+    found = [(at, steps(evidence)[at]) for at in _seen(evidence)]
+    return [
+        at
+        for at, step in found
+        if step.before is not None
+        and step.before.request.conn == step.fetch.request.conn
+        and _epoch_before(step) > 0
+    ]
+
+
+def _repeated(evidence: Evidence, place: int) -> Evidence:
+    step, session = _of(evidence, place)
+    other = changed(session, session_epoch=_epoch_before(step))
+    return with_edits(evidence, {id(step.fetch.request): changed(step.fetch.request, fetch=other)})
+
+
 def _skipped_before_a_cut(evidence: Evidence, place: int) -> Evidence:
     """Connections are cut only after the request had arrived."""
     begin_ns = steps(evidence)[place].fetch.request.arrived_ns + 1
@@ -104,6 +122,15 @@ PERTURBATIONS = (
         "fetch-session-epoch",
         _seen,
         _skipped_before_a_cut,
+        Verdict.FAIL,
+    ),
+    of_consumers(
+        "fetch-epoch-repeated",
+        FRAMES,
+        "fetches a second time with one epoch of a fetch session, on the same connection",
+        "fetch-session-epoch",
+        _on_one_connection,
+        _repeated,
         Verdict.FAIL,
     ),
     of_consumers(
