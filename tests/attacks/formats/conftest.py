@@ -12,9 +12,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 from harness.cli.main import call
+from harness.model.spec import AtTime, ClientRef, FaultSpec, OnFrame, Plan, TrialSpec, Workload
+from harness.planning.plan import make_plan
+from harness.plugins import registry
 from harness.storage.run_store import RunStore
 from harness.text.escaping import safe_line
 
@@ -86,9 +91,36 @@ def memory() -> Iterator[Path]:
         yield Path(folder)
 
 
+BROKER = "scripted:4.3.1x1"
+#: A small load of transactions for a group of two, and faults that add events and frames of every kind.
+GROUP_LOAD = Workload(
+    kind="consume",
+    records=32,
+    records_per_command=4,
+    value_bytes=60,
+    params={"members": 2, "transactions": 1},
+)
+GROUP_FAULTS = (
+    FaultSpec("disconnect", OnFrame("Fetch", "request", nth=2), 150),
+    FaultSpec("seek_back", AtTime(450), 100),
+    FaultSpec("illegal_calls", AtTime(650), 100),
+    FaultSpec("wakeup", AtTime(750), 50, {"member": 2}),
+    FaultSpec("member_kill", AtTime(900), 200, {"member": 1}),
+)
+
+
+def of_a_group() -> TrialSpec:
+    """Return a trial whose clients consume."""
+    reference = ClientRef("reference", registry.client("reference").default_version)
+    spec = make_plan(
+        [registry.scenario("consume/transactions-committed")], [reference], [BROKER], [1]
+    ).trials[0]
+    return replace(spec, workload=GROUP_LOAD, faults=GROUP_FAULTS)
+
+
 @pytest.fixture(scope="module")
 def run(memory: Path) -> RunStore:
-    """Return a finished run of two simulated trials, small enough to be judged in milliseconds."""
+    """Return a finished run of two simulated trials that produce, and one that consumes. Each is judged in moments."""
     out = memory / "run"
     out.mkdir()
     printed = io.TextIOWrapper(io.BytesIO())
@@ -106,7 +138,8 @@ def run(memory: Path) -> RunStore:
             "1",
         ]
         assert call([*argv, "--dry-run", "--json"]) == 0
+    planned = msgspec.json.decode(printed.buffer.getvalue(), type=Plan)  # type: ignore[attr-defined]
     plan = out / "plan.json"
-    plan.write_bytes(printed.buffer.getvalue())  # type: ignore[attr-defined]
-    assert call(["replay", str(plan), "-b", "scripted:4.3.1x1", "--out-dir", str(out / "runs"), "-q"]) == 0
+    plan.write_bytes(msgspec.json.encode(replace(planned, trials=(*planned.trials, of_a_group()))))
+    assert call(["replay", str(plan), "-b", BROKER, "--out-dir", str(out / "runs"), "-q"]) == 0
     return RunStore.open(out / "runs")

@@ -15,32 +15,26 @@ from harness.adapter import trace_file
 from harness.adapter.discreet import discreet
 from harness.adapter.protocol_rules import Life, ProtocolRules, RuleBroken
 from harness.limits.meter import Meter, OverLimit
-from harness.model.contract import AnyEvent, Close, Configure, Flush
+from harness.model.consumer_contract import ConsumerCommand, ConsumerEvent
+from harness.model.contract import AnyEvent, Close, Command, Configure, Flush
 from harness.model.errors import ClientBroken
 from harness.model.payload import Identity, decode, encode
 from harness.workloads.produce.commands import Produce
 from testkit.codes import raises_code
+from tests.attacks.formats import consumer_lines
+from tests.attacks.formats.consumer_lines import at, done
 from tests.attacks.formats.documents import json_lines
 from tests.attacks.formats.edits import EDITS, Edits, many
 from tests.attacks.formats.hostile_values import Raw
 
 NOW_NS = 10**6
 CONFIG: dict[str, Any] = {"acks": "all", "linger.ms": 5, "enable.idempotence": True}
-COMMANDS = (
+COMMANDS: tuple[Command, ...] = (
     Configure(1, "r", "p1", "producer", CONFIG),
     Produce(2, "t", 0, ["k", None, "k"], ["v", "v", "v"]),
     Flush(3, 1_000),
     Close(4, 1_000),
 )
-
-
-def at(seq: int, name: str, **fields: Any) -> dict[str, Any]:
-    return {"name": name, "seq": seq, "mono_ns": 100 + seq, "wall_ns": 10**18 + seq, **fields}
-
-
-def done(op: str, id: int) -> dict[str, Any]:
-    columns = {"outcome": ["ok"], "error": [None], "invoke_ns": [105], "complete_ns": [106]}
-    return {"op": op, "id": id, **columns}
 
 
 def result(n: int, name: str, **fields: Any) -> dict[str, Any]:
@@ -74,10 +68,17 @@ INVALID_UTF8: Edits = ([("replace", 2, 0, Raw(b'"\xff"'))], [])
 HALF_SURROGATE: Edits = ([("replace", 5, 0, "\ud800")], [])
 
 
-def read_life(lines: bytes) -> tuple[Life, list[AnyEvent]]:
+#: Role -> the commands of a client, and the lines that it writes.
+ROLES: dict[str, tuple[tuple[Command, ...], list[dict[str, Any]]]] = {
+    "producer": (COMMANDS, LINES),
+    "consumer": (consumer_lines.COMMANDS, consumer_lines.LINES),
+}
+
+
+def read_life(lines: bytes, role: str = "producer") -> tuple[Life, list[AnyEvent]]:
     """Return the final state and the events of a client that writes these lines."""
     rules, events = ProtocolRules(began_ns=0), []
-    for command in COMMANDS:
+    for command in ROLES[role][0]:
         rules.asked(command)
     for line in lines.split(b"\n"):
         if line and (event := rules.said(line, NOW_NS)) is not None:
@@ -86,23 +87,35 @@ def read_life(lines: bytes) -> tuple[Life, list[AnyEvent]]:
     return rules.life, events
 
 
+@pytest.mark.parametrize("role", ROLES)
 @many
 @given(EDITS)
 @example(NESTED)
 @example(HUGE_NUMBER)
 @example(INVALID_UTF8)
 @example(HALF_SURROGATE)
-def test_edited_lines_are_events_or_break_the_contract(survives, edits):
-    survived = survives(lambda: read_life(json_lines(LINES, edits)), RuleBroken)
+def test_edited_lines_are_events_or_break_the_contract(survives, role, edits):
+    survived = survives(lambda: read_life(json_lines(ROLES[role][1], edits), role), RuleBroken)
     if survived is not None:
         stored = msgspec.json.Encoder().encode_lines(survived[1])
         again = msgspec.json.Decoder(AnyEvent).decode_lines(stored)
         assert len(again) == len(survived[1])
 
 
-def test_unedited_lines_keep_the_contract():
-    life, events = read_life(json_lines(LINES, ([], [])))
-    assert life is Life.SHUT_DOWN and len(events) == len(LINES) - 1
+@pytest.mark.parametrize("role", ROLES)
+def test_unedited_lines_keep_the_contract(role):
+    lines = ROLES[role][1]
+    life, events = read_life(json_lines(lines, ([], [])), role)
+    assert life is Life.SHUT_DOWN and len(events) == len(lines) - 1
+
+
+def test_lines_of_a_consumer_have_every_event_and_command():
+    commands, lines = ROLES["consumer"]
+    _, events = read_life(json_lines(lines, ([], [])), "consumer")
+    assert set(ConsumerEvent.__args__) <= {type(event) for event in events}
+    assert set(ConsumerCommand.__args__) <= {type(command) for command in commands}
+    answered = {line["id"] for line in lines if line["name"] in ("op_complete", "unsupported", "configured")}
+    assert answered == {command.id for command in commands}
 
 
 @pytest.mark.parametrize("field", ["partition", "offset"])

@@ -1,4 +1,4 @@
-"""A run with one edited file is judged and exported completely, and the other trial keeps its verdict."""
+"""A run with one edited file is judged and exported completely, and the other trials keep their verdicts."""
 
 from __future__ import annotations
 
@@ -22,15 +22,33 @@ from tests.attacks.formats.edits import EDITS, fewer
 
 pytestmark = pytest.mark.long("judges a run for each edit")
 
-ROWS = (HISTORY, FAULTS, FRAMES, LOG, TRACE)
+#: The trials of the run whose files are edited, by what their clients do: the places in its plan.
+TRIALS = {"produces": 0, "consumes": 2}
+#: Consumers leave no trace.
+ROWS = {
+    "produces": (HISTORY, FAULTS, FRAMES, LOG, TRACE),
+    "consumes": (HISTORY, FAULTS, FRAMES, LOG),
+}
+FILES = [
+    ("produces", RUN),
+    *((kind, name) for kind, rows in ROWS.items() for name in (TRIAL, VERDICT, *rows)),
+]
 
 
 @pytest.fixture(scope="module")
-def valid(run: RunStore) -> dict[Path, bytes]:
-    """Return path and content of every file that a test edits."""
-    trial = run.trial_folder(run.record.plan.trials[0].trial)
-    paths = [run.folder / RUN, trial / TRIAL, trial / VERDICT, *(zstd.at_rest(trial / name) for name in ROWS)]
-    return {path: path.read_bytes() for path in paths}
+def paths(run: RunStore) -> dict[tuple[str, str], Path]:
+    """Return the path of every file that a test edits."""
+    found = {("produces", RUN): run.folder / RUN}
+    for kind, rows in ROWS.items():
+        trial = run.trial_folder(run.record.plan.trials[TRIALS[kind]].trial)
+        found |= {(kind, name): trial / name for name in (TRIAL, VERDICT)}
+        found |= {(kind, name): zstd.at_rest(trial / name) for name in rows}
+    return found
+
+
+@pytest.fixture(scope="module")
+def valid(paths: dict[tuple[str, str], Path]) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in paths.values()}
 
 
 @pytest.fixture(scope="module")
@@ -43,12 +61,12 @@ def documents(valid: dict[Path, bytes]) -> dict[Path, Any]:
     }
 
 
-@pytest.mark.parametrize("name", [RUN, TRIAL, VERDICT, *ROWS])
+@pytest.mark.parametrize(("kind", "name"), FILES)
 @fewer
 @given(EDITS)
-def test_edited_run_is_judged_and_exported(run, valid, documents, survives, name, edits):
-    [path] = (path for path in valid if path.name.removesuffix(zstd.SUFFIX) == name)
-    other = run.record.plan.trials[1].trial
+def test_edited_run_is_judged_and_exported(run, paths, valid, documents, survives, kind, name, edits):
+    path = paths[kind, name]
+    trials = [spec.trial for spec in run.record.plan.trials]
     if path.suffix == zstd.SUFFIX:
         path.write_bytes(zstd.packed(json_lines(documents[path], edits)))
     else:
@@ -59,9 +77,12 @@ def test_edited_run_is_judged_and_exported(run, valid, documents, survives, name
             survives(lambda: exports.write(run, verdicts), UsageError)
             survives(lambda: parquet_writer.pack(run), UsageError)
         if name != RUN:
-            assert [each.verdict for each in verdicts if each.trial == other] == [Verdict.PASS]
+            assert [each.trial for each in verdicts] == trials
+            assert all(
+                each.verdict == Verdict.PASS for each in verdicts if each.trial != trials[TRIALS[kind]]
+            )
             lines = (run.folder / "results.jsonl").read_text().splitlines()
-            assert [json.loads(line)["trial"] for line in lines] == [each.trial for each in verdicts]
+            assert [json.loads(line)["trial"] for line in lines] == trials
             assert all("\n" not in each.reason for each in verdicts)
     finally:
         for each, data in valid.items():

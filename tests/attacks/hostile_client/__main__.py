@@ -11,8 +11,9 @@ import os
 import sys
 from typing import Any
 
+import consumes  # noqa: F401  # each registers its attacks
 import contract
-import does  # noqa: F401  # each registers its attacks
+import does  # noqa: F401
 import leaves  # noqa: F401
 import says  # noqa: F401
 import sends  # noqa: F401
@@ -30,7 +31,9 @@ def main(name: str) -> None:
         contract.startup()
     for line in sys.stdin:
         command = json.loads(line)
-        config |= command.get("config", {}) | {name: command[name] for name in ("topic",) if name in command}
+        config |= command.get("config", {}) | {
+            name: command[name] for name in ("topic", "run_id") if name in command
+        }
         if command["cmd"] == moment and not command.get("first"):
             before = contract.seq
             os.write(2, BEGINS)

@@ -13,7 +13,7 @@ from typing import Any
 MIB = 2**20
 ENOUGH_S = 300
 ATTACKS: dict[str, tuple[str, Callable[[dict[str, Any]], object]]] = {}
-FEATURES = ["producer", "idempotence"]
+FEATURES = ["producer", "idempotence", "group"]
 
 seq = 0
 
@@ -82,11 +82,11 @@ def answer(command: dict[str, Any]) -> None:
             configured(command)
         case "produce":
             results(command)
-        case "flush" | "close":
+        case op:
             now = time.monotonic_ns()
-            say("op_invoke", op=command["cmd"], id=command["id"])
+            say("op_invoke", op=op, id=command["id"])
             row = {"outcome": ["ok"], "error": [None], "invoke_ns": [now], "complete_ns": [now]}
-            say("op_complete", op=command["cmd"], id=command["id"], **row)
-            if command["cmd"] == "close":
+            say("op_complete", op=op, id=command["id"], **row)
+            if op == "close":
                 say("shutdown_complete")
                 sys.exit()
