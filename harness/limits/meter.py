@@ -18,7 +18,7 @@ from harness.model.spec import Workload
 MIB: Final = 2**20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Limit:
     """A limit of ``base``, plus ``a_record`` for each record of the load. ``what`` completes "at most N ..."."""
 
@@ -62,6 +62,10 @@ EVIDENCE_OF_LOAD: Final = Limit(
     1_536 * MIB,
 )
 REQUEST_BYTES: Final = Limit("requests", "bytes in its requests, values aside", 256 * MIB, 8_192)
+#: The bytes and the elements of a frame are limited too (:mod:`harness.limits.frames`), but their number is not.
+ELEMENTS: Final = Limit(
+    "elements", "elements of arrays and batches in its requests and their responses", 2_000_000, 1_000
+)
 
 #: A broker reserves the claimed size of a request before it arrives: eight times 100 MiB crash its JVM.
 BEGUN_BYTES: Final = Limit(
@@ -84,6 +88,7 @@ LIMITS: Final = (
     STORED_BYTES,
     ROWS,
     REQUEST_BYTES,
+    ELEMENTS,
     EVIDENCE,
     EVIDENCE_OF_LOAD,
     BEGUN_BYTES,

@@ -10,9 +10,11 @@ import asyncio
 import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 
-from harness.limits.meter import BEGUN_BYTES, CONNECTIONS, Limit, Meter, OverLimit
+from harness.limits.frames import WHOLE_LIMIT_BYTES
+from harness.limits.meter import BEGUN_BYTES, CONNECTIONS, ELEMENTS, Limit, Meter, OverLimit
 from harness.model.addresses import LaneAddress
 from harness.model.errors import EnvironmentProblem
 from harness.model.rows import Frame
@@ -23,7 +25,6 @@ from harness.witness.contents import TopicNames
 from harness.witness.pace import Pace
 from harness.witness.relay import Relay
 from harness.witness.rules import FrameRules
-from harness.witness.splitter import WHOLE_LIMIT_BYTES
 from harness.witness.transcript import Transcript
 
 Sink = Callable[[Frame], None]
@@ -155,10 +156,17 @@ class WitnessLane:
         return self._relay(address).client if self._within(self._connections, len(self.relays) + 1) else None
 
     def _relay(self, address: LaneAddress) -> Relay:
-        transcript = Transcript(
-            self._lane, address.broker, next(self._numbers), self._names, self._whole_limit_bytes
-        )
         recording = self._recording
+
+        def count(elements: int) -> None:
+            if recording == self._recording and self._meter is not None:
+                with suppress(OverLimit):  # as in _within
+                    self._meter.spend(ELEMENTS, elements)
+
+        number = next(self._numbers)
+        transcript = Transcript(
+            self._lane, address.broker, number, self._names, self._whole_limit_bytes, count=count
+        )
 
         def emit(row: Frame) -> None:
             if recording == self._recording:
