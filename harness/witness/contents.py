@@ -80,8 +80,11 @@ def request_contents(
     if header.api_key in REQUESTS:
         count(elements + assigned(header.api_key, message))
         return Contents(consumer=asked(header.api_key, message, names))
-    count(elements)
-    parts = _sent(message, names, count)
+    parts: tuple[ProducePart, ...] = ()
+    try:
+        parts = _sent(message, names)
+    finally:
+        count(elements + len(parts))
     return Contents(parts, (), message.acks != 0, acks=int(message.acks), timeout_ms=message.timeout // _MS)
 
 
@@ -120,14 +123,13 @@ def response_contents(
     return Contents((), codes, True, throttle_ms, consumer=parts_of_consumer)
 
 
-def _sent(message: Any, names: TopicNames, count: Count) -> tuple[ProducePart, ...]:
+def _sent(message: Any, names: TopicNames) -> tuple[ProducePart, ...]:
     parts = []
     for topic in message.topic_data:
         name = topic_name(topic, names)
         for partition in topic.partition_data:
             index = partition.index
             headers = read_headers(partition.records) if partition.records else ()
-            count(len(headers))
             if not headers:
                 parts.append(ProducePart(name, index))
             for header in headers:

@@ -10,7 +10,6 @@ import asyncio
 import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 
 from harness.limits.frames import WHOLE_LIMIT_BYTES
@@ -59,6 +58,8 @@ class WitnessLane:
         self._watchers: list[Sink] = []
         self._meter: Meter | None = None
         self._reserved_bytes = 0
+        #: The elements that were decoded in this recording, and their limit. Looking it up for each frame is too slow.
+        self._elements, self._most_elements = 0, 0
         self._rules = FrameRules()
         self._pace = pace or Pace()
         self._connections = connections
@@ -118,6 +119,7 @@ class WitnessLane:
         self._recording += 1
         self._numbers = itertools.count(1)
         self._sink, self._meter = sink, meter
+        self._elements, self._most_elements = 0, 0 if meter is None else meter.most(ELEMENTS)
         if sink is not None:
             self._failure = None
 
@@ -159,9 +161,10 @@ class WitnessLane:
         recording = self._recording
 
         def count(elements: int) -> None:
-            if recording == self._recording and self._meter is not None:
-                with suppress(OverLimit):  # as in _within
-                    self._meter.spend(ELEMENTS, elements)
+            if recording == self._recording:
+                self._elements += elements
+                if self._elements > self._most_elements:
+                    self._within(ELEMENTS, self._elements)
 
         number = next(self._numbers)
         transcript = Transcript(

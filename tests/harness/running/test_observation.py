@@ -12,6 +12,7 @@ import pytest
 from harness.limits.meter import DEPTH, FILES, LOG_BYTES, MIB, Limit, Meter, OverLimit
 from harness.running import observation as observing
 from harness.running.observation import Observation
+from testkit.codes import raises_code
 
 
 def observation(folder: Path) -> Observation:
@@ -34,24 +35,24 @@ def test_a_client_with_too_many_files_is_stopped(tmp_path: Path) -> None:
         (tmp_path / "client" / str(number)).mkdir(parents=True)
         for name in range(99):
             (tmp_path / "client" / str(number) / str(name)).touch()
-    with pytest.raises(OverLimit, match="10,000 files and folders in its own folder, got 10,001"):
+    with raises_code(OverLimit, "over-limit", what=FILES.what, most=FILES.base, amount=FILES.base + 1):
         asyncio.run(observation(tmp_path).during(asyncio.Event().wait()))
 
 
 def test_a_client_with_too_many_levels_of_folders_is_stopped(tmp_path: Path) -> None:
     tmp_path.joinpath("client", *["x"] * (DEPTH.base + 1)).mkdir(parents=True)
-    with pytest.raises(OverLimit, match="64 levels of folders in its own folder, got 65"):
+    with raises_code(OverLimit, "over-limit", what=DEPTH.what, most=DEPTH.base, amount=DEPTH.base + 1):
         asyncio.run(observation(tmp_path).during(asyncio.Event().wait()))
 
 
 def test_a_client_that_fills_the_disk_with_several_files_is_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(observing, "DISK_BYTES", Limit("disk", "bytes on the disk", MIB))
+    monkeypatch.setattr(observing, "DISK_BYTES", Limit("disk", "", MIB))
     (tmp_path / "client").mkdir()
     for name in "abc":
         (tmp_path / "client" / name).write_bytes(bytes(MIB // 2))
-    with pytest.raises(OverLimit, match="1,048,576 bytes on the disk"):
+    with raises_code(OverLimit, "over-limit", most=MIB):
         asyncio.run(observation(tmp_path).during(asyncio.Event().wait()))
 
 
