@@ -64,6 +64,17 @@ def listed(path: Path, root: Path | None = None) -> Iterator[int]:
         os.close(fd)
 
 
+def opened(parent: int, name: str) -> int:
+    """Open the folder ``name`` to list it, after giving its owner access to it. Raises OSError for a link."""
+    path = os.open(name, _REACH | os.O_NOFOLLOW, dir_fd=parent)
+    try:
+        if os.fstat(path).st_mode & OWN_FOLDER != OWN_FOLDER:
+            Path(f"/proc/self/fd/{path}").chmod(OWN_FOLDER)
+    finally:
+        os.close(path)
+    return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+
+
 def entries(fd: int) -> list[str]:
     """Return the names in a folder opened by :func:`listed`."""
     with os.scandir(fd) as found:

@@ -10,11 +10,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
-from typing import Final
 
 from harness.files import places
-
-_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def remove_tree(path: Path, root: Path | None = None) -> None:
@@ -28,7 +25,7 @@ def remove_tree(path: Path, root: Path | None = None) -> None:
 
 def _remove(parent: int, name: str) -> None:
     if not _unlinked(parent, name):
-        top = _opened(parent, name)
+        top = places.opened(parent, name)
         try:
             while names := places.entries(top):
                 for each in names:
@@ -43,11 +40,11 @@ def _flatten(top: int, name: str) -> None:
     """Remove the entry ``name``. Folders inside it are moved to ``top``."""
     if _unlinked(top, name):
         return
-    folder = _opened(top, name)
+    folder = places.opened(top, name)
     try:
         for inner in places.entries(folder):
             if not _unlinked(folder, inner):
-                os.close(_opened(folder, inner))  # a folder has to be writable to be moved
+                os.close(places.opened(folder, inner))  # a folder has to be writable to be moved
                 os.rename(inner, token_hex(16), src_dir_fd=folder, dst_dir_fd=top)
     finally:
         os.close(folder)
@@ -63,14 +60,3 @@ def _unlinked(parent: int, name: str) -> bool:
     except IsADirectoryError:
         return False
     return True
-
-
-def _opened(parent: int, name: str) -> int:
-    """Open the folder ``name``, after giving its owner access to it."""
-    path = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
-    try:
-        if os.fstat(path).st_mode & places.OWN_FOLDER != places.OWN_FOLDER:
-            Path(f"/proc/self/fd/{path}").chmod(places.OWN_FOLDER)
-    finally:
-        os.close(path)
-    return os.open(name, _FOLDER, dir_fd=parent)

@@ -18,18 +18,22 @@ from harness.model.spec import Workload
 MIB: Final = 2**20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Limit:
-    """A limit of ``base``, plus ``a_record`` for each record of the load. ``what`` completes "at most N ..."."""
+    """A limit of ``base``, plus ``a_record`` for each record of the load and ``a_partition`` for each partition.
+
+    ``what`` completes "at most N ...".
+    """
 
     name: str
     what: str
     base: int
     a_record: int = 0
+    a_partition: int = 0
 
-    def of(self, records: int) -> int:
-        """Return the limit for a trial with this number of records."""
-        return self.base + self.a_record * records
+    def of(self, records: int, partitions: int = 0) -> int:
+        """Return the limit for a trial with this number of records and partitions."""
+        return self.base + self.a_record * records + self.a_partition * partitions
 
 
 LINE_BYTES: Final = Limit("line", "bytes in one line on stdout", 8 * MIB)
@@ -47,6 +51,11 @@ NESTING: Final = Limit("nesting", "levels in one JSON value", 32)
 LOG_BYTES: Final = Limit("stderr", "bytes on stderr, of all its processes", 16 * MIB)
 TRACE_BYTES: Final = Limit("trace", "bytes in its trace", 32 * MIB, 8_192)
 FILE_BYTES: Final = Limit("file", "bytes in any one file that it writes (RLIMIT_FSIZE)", 256 * MIB, 8_192)
+DISK_BYTES: Final = Limit(
+    "disk", "bytes on the disk in its own folder, the one of its trace", 512 * MIB, 16_384
+)
+FILES: Final = Limit("files", "files and folders in its own folder", 10_000)
+DEPTH: Final = Limit("depth", "levels of folders in its own folder", 64)
 STORED_RECORDS: Final = Limit("stored-records", "records in the topic", 10_000, 100)
 STORED_BYTES: Final = Limit("stored-bytes", "bytes in the topic, decompressed, values aside", 16 * MIB, 8_192)
 ROWS: Final = Limit("frames", "frames and connections on its lane", 400_000, 100)
@@ -62,6 +71,14 @@ EVIDENCE_OF_LOAD: Final = Limit(
     1_536 * MIB,
 )
 REQUEST_BYTES: Final = Limit("requests", "bytes in its requests, values aside", 256 * MIB, 8_192)
+#: A record alone in a request takes 5. A partition takes up to 7 in Metadata, and 4 in a Fetch without a session.
+ELEMENTS: Final = Limit(
+    "elements",
+    "batches and elements of arrays in its requests and their responses",
+    1_000_000,
+    500,
+    10_000,
+)
 
 #: A broker reserves the claimed size of a request before it arrives: eight times 100 MiB crash its JVM.
 BEGUN_BYTES: Final = Limit(
@@ -80,10 +97,14 @@ LIMITS: Final = (
     LOG_BYTES,
     TRACE_BYTES,
     FILE_BYTES,
+    DISK_BYTES,
+    FILES,
+    DEPTH,
     STORED_RECORDS,
     STORED_BYTES,
     ROWS,
     REQUEST_BYTES,
+    ELEMENTS,
     EVIDENCE,
     EVIDENCE_OF_LOAD,
     BEGUN_BYTES,
@@ -101,11 +122,11 @@ class OverLimit(ClientBroken):
 
 
 class Meter:
-    """Counts what one client has used in a trial of ``records`` records with values of ``value_bytes``."""
+    """Counts what one client uses in a trial: ``records`` with values of ``value_bytes``, in all ``partitions``."""
 
-    def __init__(self, client: str, records: int, value_bytes: int = 0) -> None:
+    def __init__(self, client: str, records: int, value_bytes: int = 0, partitions: int = 0) -> None:
         self.client = client
-        self._records, self._value_bytes = records, value_bytes
+        self._records, self._value_bytes, self._partitions = records, value_bytes, partitions
         self._taken: Counter[Limit] = Counter()
         #: Why the client must stop, if it has exceeded a limit.
         self.exceeded: OverLimit | None = None
@@ -113,7 +134,7 @@ class Meter:
     def most(self, limit: Limit) -> int:
         """Return the limit in this trial. Limits that include values get room for a hundred times all values."""
         values = 100 * self._records * self._value_bytes if limit in _WITH_VALUES else 0
-        return limit.of(self._records) + values
+        return limit.of(self._records, self._partitions) + values
 
     def left(self, limit: Limit) -> int:
         """Return how much of the limit is left."""

@@ -101,7 +101,9 @@ class LiveTrial:
         self._history: list[AnyEvent] = []
         self._frames: list[Frame] = []
         self._log: list[LogRecord] = []
-        self._meter = Meter(str(spec.client), spec.workload.records, spec.workload.largest_bytes)
+        load = spec.workload
+        topics = len(topic_names(load.shape, topic))
+        self._meter = Meter(str(spec.client), load.records, load.largest_bytes, topics * load.partitions)
         self._casting = Casting(spec, clients, folder, folder / OWN, self._meter, self._hear)
         members = self._casting.members(cluster.contents, topic)
         self._cast: Cast = members or self._casting.producers()
@@ -115,7 +117,7 @@ class LiveTrial:
         self._left_out: dict[str, int] = {}
         self._pulse = Pulse()
         self._trace: tuple[Any, ...] = ()
-        self._observation = Observation(folder, cluster, lane.witness, self._pulse, self._meter)
+        self._observation = Observation(folder, folder / OWN, cluster, lane.witness, self._pulse, self._meter)
 
     async def run(self) -> Evidence:
         """Collect evidence. Any error becomes the ending; cancellation is passed on."""

@@ -14,7 +14,8 @@ from tempfile import gettempdir
 from typing import TypeVar
 
 from harness.files import lack_of_room
-from harness.limits.meter import LOG_BYTES, Meter, OverLimit
+from harness.files.stored import stored
+from harness.limits.meter import DEPTH, DISK_BYTES, FILES, LOG_BYTES, Meter, OverLimit
 from harness.model.errors import BrokerDied, KafkaTrialError
 from harness.plugins.cluster import Cluster
 from harness.running.cast import logs_in
@@ -24,6 +25,8 @@ from harness.witness import WitnessLane
 T = TypeVar("T")
 
 WATCH_INTERVAL_S = 0.25
+#: A disk that takes a gigabyte in this time is full soon, with or without a limit (:meth:`Observation.assert_whole`).
+MEASURE_INTERVAL_S = 0.5
 
 
 class ClockStepped(KafkaTrialError):
@@ -32,9 +35,10 @@ class ClockStepped(KafkaTrialError):
 
 @dataclass(frozen=True)
 class Observation:
-    """The observers of one trial, whose files are in ``folder``."""
+    """The observers of one trial, whose files are in ``folder``. Its client stores files in ``own``."""
 
     folder: Path
+    own: Path
     cluster: Cluster
     witness: WitnessLane
     pulse: Pulse
@@ -42,7 +46,25 @@ class Observation:
 
     async def during(self, work: Awaitable[T]) -> T:
         """Return ``work``'s result, or raise the trouble as soon as there is any and cancel ``work``."""
-        return await _unless(self._trouble, work)
+        disk = asyncio.ensure_future(self._measure_disk())
+        try:
+            return await _unless(self._trouble, work)
+        finally:
+            disk.cancel()
+            await asyncio.wait({disk})
+            if not disk.cancelled():
+                disk.result()
+
+    async def _measure_disk(self) -> None:
+        """Measure the client's folder again and again, in a thread: thousands of files take too long for the loop."""
+        while True:
+            with suppress(OSError, OverLimit):  # there is no such folder yet, or it was replaced
+                found = await asyncio.to_thread(
+                    stored, self.own, self.meter.most(FILES), self.meter.most(DEPTH)
+                )
+                for limit, amount in zip((DISK_BYTES, FILES, DEPTH), found, strict=True):
+                    self.meter.hold(limit, amount)
+            await asyncio.sleep(MEASURE_INTERVAL_S)
 
     def _trouble(self) -> KafkaTrialError | None:
         """Return why the trial cannot continue: an observer failed, a broker died, or a client exceeded a limit."""

@@ -126,7 +126,11 @@ class Execution:
         except EnvironmentProblem:
             raise
         except OverLimit as error:
-            verdict = self._without_evidence(evidence.record, error.code, str(error))
+            ended = evidence.record
+            # What has ended the trial is the cause of this error, too.
+            is_over = ended.ending is Ending.COMPLETE
+            code, reason = (error.code, str(error)) if is_over else (ended.code, ended.reason)
+            verdict = self._without_evidence(ended, code, reason)
         except Exception as error:
             reason = defects.told(error, self.store.trial_folder(evidence.record.spec.trial))
             verdict = self._without_evidence(evidence.record, defects.CODE, reason)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from harness.limits.frames import WHOLE_LIMIT_BYTES
 from harness.simulated.ends import Passing, Wire
 from harness.simulated.scheduler import Event
 from harness.witness.actions import End, Write
 from harness.witness.pipeline import DirectionPipeline
 from harness.witness.send_queue import Finish, RowRecorded
-from harness.witness.splitter import WHOLE_LIMIT_BYTES
 from harness.witness.transcript import BROKER, CLIENT, Transcript
 
 

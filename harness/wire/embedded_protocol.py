@@ -82,7 +82,7 @@ def _entity(name: str, version: int) -> Any:
 
 def _decoded(name: str, data: bytes) -> Any:
     entity = _entity(name, min(_version(data), HIGHEST_VERSION))
-    message, end = entity_reader(entity)(data, _VERSION.size)
+    message, end, _ = entity_reader(entity)(data, _VERSION.size)
     if end > len(data):
         raise WireError(
             "embedded-message-cut-off",

@@ -36,7 +36,6 @@ __all__ = [
     "WireError",
     "client_versions",
     "decode_request",
-    "decode_request_body",
     "decode_response",
     "encode_request",
     "encode_response",
@@ -44,6 +43,8 @@ __all__ = [
     "maker",
     "message_class",
     "nested",
+    "read_request_body",
+    "read_response",
 ]
 
 Kind = Literal["request", "response"]
@@ -94,13 +95,13 @@ def encode_response(message: ResponsePayload, correlation_id: int) -> bytes:
 def decode_request(payload: bytes) -> tuple[RequestHeader, Any]:
     """Decode the payload of a request (a frame without its size) into its header and its message."""
     header, at = read_request_header(payload)
-    return header, decode_request_body(header, payload, at)
+    return header, read_request_body(header, payload, at)[0]
 
 
-def decode_request_body(header: RequestHeader, payload: Data, at: int) -> Any:
-    """Decode the message of a request whose header ends at ``at``.
+def read_request_body(header: RequestHeader, payload: Data, at: int) -> tuple[Any, int]:
+    """Decode the message of a request whose header ends at ``at``. Return it and the number of elements of its arrays.
 
-    If the payload is a memoryview, the message's bytes fields are memoryviews too.
+    If the payload is a memoryview, the message's bytes fields are memoryviews too. WireError has the number as well.
     """
     if isinstance(payload, bytes) and len(payload) <= REMEMBERED_BYTES:
         return _read_request(header.api_key, header.api_version, payload, at)
@@ -108,7 +109,12 @@ def decode_request_body(header: RequestHeader, payload: Data, at: int) -> Any:
 
 
 def decode_response(payload: Data, api_key: int, api_version: int) -> tuple[int, Any]:
-    """Decode the response to a request of ``api_key`` and ``api_version``: return its correlation id and its message.
+    """Decode the response to a request of this API and version: return its correlation id and its message."""
+    return read_response(payload, api_key, api_version)[:2]
+
+
+def read_response(payload: Data, api_key: int, api_version: int) -> tuple[int, Any, int]:
+    """Do the same as :func:`decode_response`, and also return the number of elements in the message's arrays.
 
     A broker that does not support the requested ApiVersions version responds UNSUPPORTED_VERSION in version 0
     (KIP-511). The message is then an ApiVersionsResponse of version 0.
@@ -116,12 +122,12 @@ def decode_response(payload: Data, api_key: int, api_version: int) -> tuple[int,
     correlation_id, at = read_response_header(payload, api_key, api_version)
     try:
         if isinstance(payload, bytes) and len(payload) <= REMEMBERED_BYTES:
-            return correlation_id, _read_response(api_key, api_version, payload[at:])
-        return correlation_id, _read_anew(api_key, api_version, "response", payload, at)
+            return correlation_id, *_read_response(api_key, api_version, payload[at:])
+        return correlation_id, *_read_anew(api_key, api_version, "response", payload, at)
     except WireError:
         if api_key != Api.API_VERSIONS or payload[at : at + 2] != _UNSUPPORTED_VERSION:
             raise
-        return correlation_id, _read_anew(api_key, 0, "response", payload, at)
+        return correlation_id, *_read_anew(api_key, 0, "response", payload, at)
 
 
 @cache
@@ -132,19 +138,19 @@ def _reader(api_key: int, version: int, kind: Kind) -> Reader:
 # The witness reads each request, and then the peer does; many responses repeat. Messages are immutable, so they can be
 # shared.
 @lru_cache(REMEMBERED)
-def _read_request(api_key: int, version: int, payload: bytes, at: int) -> Any:
+def _read_request(api_key: int, version: int, payload: bytes, at: int) -> tuple[Any, int]:
     return _read_anew(api_key, version, "request", payload, at)
 
 
 @lru_cache(REMEMBERED)
-def _read_response(api_key: int, version: int, body: bytes) -> Any:
+def _read_response(api_key: int, version: int, body: bytes) -> tuple[Any, int]:
     return _read_anew(api_key, version, "response", body, 0)
 
 
-def _read_anew(api_key: int, version: int, kind: Kind, payload: Data, at: int) -> Any:
-    value, end = _reader(api_key, version, kind)(payload, at)
+def _read_anew(api_key: int, version: int, kind: Kind, payload: Data, at: int) -> tuple[Any, int]:
+    value, end, elements = _reader(api_key, version, kind)(payload, at)
     if end == len(payload):
-        return value
+        return value, elements
     name = type(value).__name__
     if end > len(payload):
         raise WireError(
@@ -153,10 +159,10 @@ def _read_anew(api_key: int, version: int, kind: Kind, payload: Data, at: int) -
             name=name,
             end=end,
             count=len(payload),
-        )
+        ).after(elements)
     raise WireError(
         "bytes-left-over", "{left} bytes are left over after a {name}", left=len(payload) - end, name=name
-    )
+    ).after(elements)
 
 
 def _body(message: RequestPayload | ResponsePayload) -> bytes:

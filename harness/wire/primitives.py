@@ -1,6 +1,6 @@
 """The building blocks of flexible versions (KIP-482): unsigned varints and tagged fields.
 
-A reader takes the data and a position, and returns the value and the position after it. The lengths in flexible
+A function takes the data and a position, and returns the value and the position after it. The lengths in flexible
 versions are unsigned varints of the length plus one, so that 0 means null.
 """
 
@@ -13,7 +13,9 @@ from harness.wire.errors import WireError
 
 #: The types that messages are read from. A message's bytes are slices of the same type: a view avoids the copy.
 Data = bytes | bytearray | memoryview
-Reader = Callable[[Data, int], tuple[Any, int]]
+#: Returns the value, the position after it, and the number of elements in all its arrays. A WireError has that number
+#: too: elements cost time even if the message turns out to be invalid.
+Reader = Callable[[Data, int], tuple[Any, int, int]]
 
 MAX_UVARINT_BYTES: Final = 5
 

@@ -10,7 +10,8 @@ API and version). It does not suit a harness that injects hostile bytes, for thr
   :func:`harness.wire.error_table.error_for` can describe it.
 
 The number of elements in all arrays of a message is limited. A few megabytes can encode millions of empty elements, and
-a reader that is busy with them for seconds cannot forward other frames meanwhile.
+a reader that is busy with them for seconds cannot forward other frames meanwhile. A reader also returns their number,
+since a client can send many such messages.
 
 The position in the data only ever increases. A string whose length exceeds the data therefore needs no check of its
 own: either the next read fails, or the message ends after the end of its bytes.
@@ -131,8 +132,8 @@ def _cut_off(name: str, data: Data, at: int) -> WireError:
     )
 
 
-def _tagged(read: Reader, name: str, data: Data, begin: int, end: int) -> Any:
-    value, stop = read(data, begin)
+def _tagged(read: Reader, name: str, data: Data, begin: int, end: int) -> tuple[Any, int]:
+    value, stop, elements = read(data, begin)
     if stop != end:
         raise WireError(
             "tagged-field-length",
@@ -140,11 +141,12 @@ def _tagged(read: Reader, name: str, data: Data, begin: int, end: int) -> Any:
             name=name,
             size=end - begin,
             taken=stop - begin,
-        )
-    return value
+        ).after(elements)
+    return value, elements
 
 
 _NAMES: Final[dict[str, Any]] = {
+    "WireError": WireError,
     "not_utf_8": _not_utf_8,
     "claim": _claim,
     "crowded": _crowded,
@@ -239,11 +241,14 @@ class _Reading(Source):
         with self.block(f"elif {count} > len(data) - at:"):
             self.line(f"raise claim({count}, data, at)")
         with self.block("else:"):
-            self.line(f"room -= {count}")
-            with self.block("if room < 0:"):
-                self.line("raise crowded(at)")
+            self._take_room(count)
             self._items(shape.item, count, value)
         return value
+
+    def _take_room(self, count: str) -> None:
+        with self.block(f"if {count} > room:"):
+            self.line("raise crowded(at)")
+        self.line(f"room -= {count}")
 
     def _items(self, item: Primitive | Structure, count: str, value: str) -> None:
         layout = _plain_layout(item)
@@ -289,7 +294,8 @@ class _Reading(Source):
                     "read", _reader(part.shape, name, flexible=True, room=MAX_TAGGED_ELEMENTS)
                 )
                 with self.block(f"if {part.tag} in tags:"):
-                    self.line(f"{value} = tagged({read}, {name!r}, data, *tags[{part.tag}])")
+                    self.line(f"{value}, more = tagged({read}, {name!r}, data, *tags[{part.tag}])")
+                    self._take_room("more")
         return values
 
 
@@ -300,11 +306,13 @@ def _reader(shape: Shape, name: str, *, flexible: bool, room: int = MAX_ELEMENTS
         with source.block("try:"):
             value = source.value(shape)
             source.unpack()
-            source.line(f"return {value}, at")
+            source.line(f"return {value}, at, {room} - room")
         with source.block("except (struct_error, IndexError):"):
-            source.line(f"raise cut_off({name!r}, data, at) from None")
+            source.line(f"raise cut_off({name!r}, data, at).after({room} - room) from None")
         with source.block("except UnicodeDecodeError:"):
-            source.line(f"raise not_utf_8({name!r}, at) from None")
+            source.line(f"raise not_utf_8({name!r}, at).after({room} - room) from None")
+        with source.block("except WireError as error:"):
+            source.line(f"raise error.after({room} - room)")
     return source.compiled(f"read_{name}")
 
 
@@ -312,7 +320,7 @@ def _reader(shape: Shape, name: str, *, flexible: bool, room: int = MAX_ELEMENTS
 def entity_reader(entity: Any) -> Reader:
     """Return the reader of one of kio's classes.
 
-    It takes the data and a position, and returns the message and the position after it. If the last string is cut off,
-    that position is greater than the length of the data, so the caller must compare them.
+    If the last string is cut off, the position after the message is greater than the length of the data, so the caller
+    must compare them.
     """
     return _reader(Structure(entity), entity.__name__, flexible=entity.__flexible__)

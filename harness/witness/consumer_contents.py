@@ -12,13 +12,12 @@ from itertools import islice
 from typing import Any, Final, NamedTuple, TypeVar
 from uuid import UUID
 
+from harness.limits.frames import MAX_PARTS, MAX_TEXT
 from harness.model.consumer_rows import CoordinatorPart, FetchPart, MemberPart, OffsetPart
 from harness.wire.apis import Api
 from harness.wire.embedded_protocol import read_assignment
 from harness.wire.errors import WireError
 
-#: The limits of one frame, so that evidence stays small whatever a client sends.
-MAX_PARTS, MAX_TEXT = 4_096, 256
 _MS: Final = timedelta(milliseconds=1)
 #: Fields of ConsumerGroupHeartbeat that are null if they have not changed (KIP-848).
 OPTIONAL: Final = (
@@ -29,6 +28,8 @@ OPTIONAL: Final = (
 )
 #: The flag of OffsetFetch that asks for no offset which an open transaction is about to replace (KIP-447).
 STABLE: Final = "require_stable"
+#: The least that a partition of an assignment takes.
+PARTITION_BYTES: Final = 4
 Names = Mapping[UUID, str]
 
 
@@ -57,6 +58,15 @@ def answered(api_key: int, message: Any, names: Names) -> ConsumerParts:
     """Return the parts of a response, if its API is one of a consumer."""
     read = RESPONSES.get(api_key)
     return NO_PARTS if read is None else read(message, names)
+
+
+def assigned(api_key: int, message: Any) -> int:
+    """Return the most partitions that the assignments of a message, which are messages themselves, can contain."""
+    if api_key != Api.SYNC_GROUP:
+        return 0
+    assignments = getattr(message, "assignments", None)
+    given = [message.assignment] if assignments is None else [each.assignment for each in assignments]
+    return sum(map(len, given)) // PARTITION_BYTES
 
 
 def topic_name(topic: Any, names: Names) -> str:

@@ -3,31 +3,42 @@
 Those are Produce, and the APIs of a consumer (:mod:`harness.witness.consumer_contents`).
 
 Every function takes the payload of a frame that has already been passed on, and raises WireError if its body cannot be
-read. Messages are ``kio``'s dataclasses. The fields of a class that contain error codes are looked up once per class.
+read. It counts the elements that it decodes, even if it raises. Messages are ``kio``'s dataclasses. The fields of a
+class that contain error codes are looked up once per class.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from datetime import timedelta
 from functools import cache
 from typing import Any, NamedTuple, get_args, get_type_hints
 from uuid import UUID
 
+from harness.limits.frames import MAX_TOPIC_NAMES
 from harness.model.rows import ProducePart
 from harness.wire.apis import Api
+from harness.wire.errors import WireError
 from harness.wire.headers import RequestHeader
-from harness.wire.messages import decode_request_body, decode_response
+from harness.wire.messages import read_request_body, read_response
 from harness.wire.primitives import Data
 from harness.wire.records import read_headers
-from harness.witness.consumer_contents import NO_PARTS, REQUESTS, ConsumerParts, answered, asked, topic_name
+from harness.witness.consumer_contents import (
+    NO_PARTS,
+    REQUESTS,
+    ConsumerParts,
+    answered,
+    asked,
+    assigned,
+    topic_name,
+)
 from harness.witness.damage import with_damage
 
 #: Topic id -> name, as learnt from Metadata responses. Produce identifies topics by id from version 13 on (KIP-516).
 TopicNames = dict[UUID, str]
-#: The limit on learnt names: far more than the topics of a lane, and no broker can exhaust memory.
-MAX_TOPIC_NAMES = 2**12
+#: Called with a number of elements that were decoded.
+Count = Callable[[int], None]
 
 
 class Contents(NamedTuple):
@@ -51,27 +62,51 @@ NOTHING = Contents()
 _NO_TIME, _MS = timedelta(0), timedelta(milliseconds=1)
 
 
-def request_contents(payload: Data, header: RequestHeader, at: int, names: TopicNames) -> Contents:
+def uncounted(_: int) -> None:
+    """Count nothing: for frames that no client sent."""
+
+
+def request_contents(
+    payload: Data, header: RequestHeader, at: int, names: TopicNames, count: Count = uncounted
+) -> Contents:
     """Return the facts of a whole request payload whose header ends at ``at``. Most APIs have none."""
-    if header.api_key in REQUESTS:
-        return Contents(consumer=asked(header.api_key, decode_request_body(header, payload, at), names))
-    if header.api_key != Api.PRODUCE:
+    if header.api_key not in REQUESTS and header.api_key != Api.PRODUCE:
         return NOTHING
-    message = decode_request_body(header, payload, at)
-    timeout_ms = message.timeout // _MS
-    return Contents(
-        _sent(message, names), (), message.acks != 0, acks=int(message.acks), timeout_ms=timeout_ms
-    )
+    try:
+        message, elements = read_request_body(header, payload, at)
+    except WireError as error:
+        count(error.elements)
+        raise
+    if header.api_key in REQUESTS:
+        count(elements + assigned(header.api_key, message))
+        return Contents(consumer=asked(header.api_key, message, names))
+    parts: tuple[ProducePart, ...] = ()
+    try:
+        parts = _sent(message, names)
+    finally:
+        count(elements + len(parts))
+    return Contents(parts, (), message.acks != 0, acks=int(message.acks), timeout_ms=message.timeout // _MS)
 
 
 def response_contents(
-    payload: Data, api_key: int, api_version: int, names: TopicNames, *, is_changed: bool = False
+    payload: Data,
+    api_key: int,
+    api_version: int,
+    names: TopicNames,
+    count: Count = uncounted,
+    *,
+    is_changed: bool = False,
 ) -> Contents:
     """Return the facts of a whole response payload. Metadata responses add to ``names``.
 
     Checksums of fetched batches are compared only if a rule has changed the response.
     """
-    _, message = decode_response(payload, api_key, api_version)
+    try:
+        _, message, elements = read_response(payload, api_key, api_version)
+    except WireError as error:
+        count(error.elements)
+        raise
+    count(elements + assigned(api_key, message))
     throttle_ms = getattr(message, "throttle_time", _NO_TIME) // _MS
     if api_key == Api.PRODUCE:
         parts = _answered(message, names)

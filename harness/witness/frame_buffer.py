@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness.limits.frames import MAX_PAYLOAD_BYTES
 from harness.wire.frames import SIZE_BYTES, is_one_frame
-from harness.witness.splitter import MAX_PAYLOAD_BYTES, MIN_PAYLOAD_BYTES
+from harness.witness.splitter import MIN_PAYLOAD_BYTES
 
 
 class FrameBuffer:

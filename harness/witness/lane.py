@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from harness.limits.meter import BEGUN_BYTES, CONNECTIONS, Limit, Meter, OverLimit
+from harness.limits.frames import WHOLE_LIMIT_BYTES
+from harness.limits.meter import BEGUN_BYTES, CONNECTIONS, ELEMENTS, Limit, Meter, OverLimit
 from harness.model.addresses import LaneAddress
 from harness.model.errors import EnvironmentProblem
 from harness.model.rows import Frame
@@ -23,7 +24,6 @@ from harness.witness.contents import TopicNames
 from harness.witness.pace import Pace
 from harness.witness.relay import Relay
 from harness.witness.rules import FrameRules
-from harness.witness.splitter import WHOLE_LIMIT_BYTES
 from harness.witness.transcript import Transcript
 
 Sink = Callable[[Frame], None]
@@ -58,6 +58,8 @@ class WitnessLane:
         self._watchers: list[Sink] = []
         self._meter: Meter | None = None
         self._reserved_bytes = 0
+        #: The elements that were decoded in this recording, and their limit. Looking it up for each frame is too slow.
+        self._elements, self._most_elements = 0, 0
         self._rules = FrameRules()
         self._pace = pace or Pace()
         self._connections = connections
@@ -117,6 +119,7 @@ class WitnessLane:
         self._recording += 1
         self._numbers = itertools.count(1)
         self._sink, self._meter = sink, meter
+        self._elements, self._most_elements = 0, 0 if meter is None else meter.most(ELEMENTS)
         if sink is not None:
             self._failure = None
 
@@ -155,10 +158,18 @@ class WitnessLane:
         return self._relay(address).client if self._within(self._connections, len(self.relays) + 1) else None
 
     def _relay(self, address: LaneAddress) -> Relay:
-        transcript = Transcript(
-            self._lane, address.broker, next(self._numbers), self._names, self._whole_limit_bytes
-        )
         recording = self._recording
+
+        def count(elements: int) -> None:
+            if recording == self._recording:
+                self._elements += elements
+                if self._elements > self._most_elements:
+                    self._within(ELEMENTS, self._elements)
+
+        number = next(self._numbers)
+        transcript = Transcript(
+            self._lane, address.broker, number, self._names, self._whole_limit_bytes, count=count
+        )
 
         def emit(row: Frame) -> None:
             if recording == self._recording:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import cast
 
+from harness.limits.frames import WHOLE_LIMIT_BYTES
 from harness.model.addresses import Address
 from harness.model.rows import Frame
 from harness.system.dial import dial
@@ -28,7 +29,6 @@ from harness.witness.pace import Pace
 from harness.witness.pipeline import DirectionPipeline
 from harness.witness.rules import FrameRules
 from harness.witness.send_queue import Finish, RowRecorded
-from harness.witness.splitter import WHOLE_LIMIT_BYTES
 from harness.witness.transcript import BROKER, CLIENT, Transcript
 
 #: The limit of bytes that wait for a side that does not read, before the other side is paused. One more chunk may be on

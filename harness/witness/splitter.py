@@ -12,16 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from harness.limits.frames import MAX_PAYLOAD_BYTES, WHOLE_LIMIT_BYTES
 from harness.text.sentences import Coded
 from harness.wire.frames import SIZE_BYTES, is_one_frame
 from harness.wire.primitives import Data
 
 #: A response contains at least its correlation id.
 MIN_PAYLOAD_BYTES = 4
-#: The broker's ``socket.request.max.bytes`` is 100 MiB, and a client's ``fetch.max.bytes`` may be higher. Bytes that
-#: claim a larger frame than this are not Kafka: an HTTP request or a TLS handshake claims more than 300 MB.
-MAX_PAYLOAD_BYTES = 256 * 2**20
-WHOLE_LIMIT_BYTES = 16 * 2**20
 HEAD_BYTES = 4 * 2**10
 #: Up to this size a copy costs less than a view.
 SMALL_BYTES = 4 * 2**10

@@ -17,6 +17,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from harness.limits.frames import MAX_WAITING, WHOLE_LIMIT_BYTES
 from harness.model.rows import Disposition, Frame, FrameKind
 from harness.wire.apis import Api, api_name
 from harness.wire.errors import WireError
@@ -24,13 +25,19 @@ from harness.wire.frames import SIZE_BYTES
 from harness.wire.headers import RequestHeader, read_request_header
 from harness.wire.primitives import Data
 from harness.witness.consumer_contents import NO_PARTS
-from harness.witness.contents import NOTHING, Contents, TopicNames, request_contents, response_contents
-from harness.witness.splitter import WHOLE_LIMIT_BYTES, FrameSplitter, NotAFrame
+from harness.witness.contents import (
+    NOTHING,
+    Contents,
+    Count,
+    TopicNames,
+    request_contents,
+    response_contents,
+    uncounted,
+)
+from harness.witness.splitter import FrameSplitter, NotAFrame
 
 #: API keys count up from 0 and are still below 100. A much higher one means that the bytes are not a Kafka request.
 API_KEY_LIMIT = 512
-#: The limit of requests that wait for their responses. Beyond it, the oldest ones are discarded.
-MAX_WAITING = 2**16
 
 CLIENT, BROKER = "client", "broker"
 
@@ -41,7 +48,7 @@ class Transcript:
     """Both directions of connection ``conn`` of ``lane`` to ``broker``. Times are monotonic nanoseconds.
 
     ``names`` is shared by all connections of a lane, since a client may learn a topic's id on one connection and use it
-    on another.
+    on another. ``count`` is called with the number of elements decoded in each frame, even if it cannot be read.
     """
 
     def __init__(
@@ -52,9 +59,10 @@ class Transcript:
         names: TopicNames,
         whole_limit_bytes: int = WHOLE_LIMIT_BYTES,
         max_waiting: int = MAX_WAITING,
+        count: Count = uncounted,
     ) -> None:
         self._lane, self._broker, self._conn = lane, broker, conn
-        self._names, self._max_waiting = names, max_waiting
+        self._names, self._max_waiting, self._count = names, max_waiting, count
         self._requests = FrameSplitter(whole_limit_bytes)
         self._responses = FrameSplitter(whole_limit_bytes)
         self._asked: deque[RequestHeader] = deque()
@@ -192,7 +200,7 @@ class Transcript:
         contents, note = NOTHING, _why_unread(header.api_key, is_whole=is_whole)
         if note is None:
             try:
-                contents = request_contents(payload, header, at, self._names)
+                contents = request_contents(payload, header, at, self._names, self._count)
             except WireError as error:
                 note = f"body not read: {error}"
         if contents.answered:
@@ -211,7 +219,8 @@ class Transcript:
         contents, note = NOTHING, _why_unread(asked.api_key, is_whole=is_whole)
         if note is None:
             try:
-                contents = response_contents(payload, asked.api_key, asked.api_version, self._names)
+                key, version = asked.api_key, asked.api_version
+                contents = response_contents(payload, key, version, self._names, self._count)
             except WireError as error:
                 note = f"body not read: {error}"
         return self._frame(t_ns, FrameKind.RESPONSE, size_bytes, asked, contents, self._noted(note))

@@ -113,7 +113,7 @@ def _decoded(name: str, data: Data) -> Any:
         raise _cut_off(name, _VERSION.size, len(data))
     (version,) = _VERSION.unpack_from(data)
     entity = _entity(name, min(version, HIGHEST_VERSION))
-    message, end = entity_reader(entity)(data, _VERSION.size)
+    message, end, _ = entity_reader(entity)(data, _VERSION.size)
     if end > len(data):
         raise _cut_off(name, end, len(data))
     return message

@@ -69,6 +69,15 @@ def fills_the_disk(_: Any) -> None:
 
 
 @at("produce")
+def fills_the_disk_with_many_files(_: Any) -> None:
+    """Write small files without end, in many folders."""
+    for number, _ in enumerate(for_a_while()):
+        folder = trace().parent / str(number // 100)
+        folder.mkdir(exist_ok=True)
+        (folder / str(number)).write_bytes(b"x" * 4_096)
+
+
+@at("produce")
 def plants_links(_: Any) -> None:
     """Create links at all names to which the harness will write in the trial's folder."""
     folder = trace().parent.parent

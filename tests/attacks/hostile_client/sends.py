@@ -116,3 +116,19 @@ def speaks_http(command: Any) -> None:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 1_000)
         connection.recv(1)
     time.sleep(ENOUGH_S)
+
+
+@at("configure")
+def produces_to_many_partitions(command: Any) -> None:
+    """Send Produce 3 without records to partitions that do not exist. Each request is small enough to be read."""
+    configured(command)
+    count = 20_000
+    partitions = b"".join(struct.pack(">ii", index, -1) for index in range(count))
+    body = b"\0\0\0\3\0\0\0\7\xff\xff" + struct.pack(">hhi", -1, 1, 1_000)
+    body += struct.pack(">ih", 1, 1) + b"x" + struct.pack(">i", count) + partitions
+    with socket.create_connection(broker(command)) as connection:
+        for _ in range(150):
+            connection.sendall(len(body).to_bytes(4, "big") + body)
+            size = int.from_bytes(connection.recv(4, socket.MSG_WAITALL), "big")
+            connection.recv(size, socket.MSG_WAITALL)
+    time.sleep(ENOUGH_S)

@@ -98,14 +98,21 @@ def kio_written(message: Any) -> bytes:
     return out.getvalue()
 
 
+def elements_of(value: Any) -> int:
+    """Return the number of elements in all arrays of a message, or of a value in it."""
+    if is_dataclass(value):
+        return sum(elements_of(getattr(value, field.name)) for field in fields(value))
+    return len(value) + sum(map(elements_of, value)) if isinstance(value, tuple) else 0
+
+
 def test_every_version_is_written_and_read_like_kio(api: Api) -> None:
     for message in samples(api):
         entity: Any = type(message)
         written = entity_writer(entity)(message)
         assert written == kio_written(message), message
-        assert entity_reader(entity)(written, 0) == (message, len(written)) == kio_reader(entity)(written, 0)
-        for data in (memoryview(written), bytearray(written)):
-            assert entity_reader(entity)(data, 0) == (message, len(written))
+        assert (message, len(written)) == kio_reader(entity)(written, 0)
+        for data in (written, memoryview(written), bytearray(written)):
+            assert entity_reader(entity)(data, 0) == (message, len(written), elements_of(message))
 
 
 def test_every_truncation_is_detected(api: Api) -> None:
@@ -113,8 +120,9 @@ def test_every_truncation_is_detected(api: Api) -> None:
         whole = entity_writer(entity)(filled(entity, full=False))
         for end in range(len(whole)):
             try:
-                _, stop = entity_reader(entity)(whole[:end], 0)
-            except WireError:
+                _, stop, _ = entity_reader(entity)(whole[:end], 0)
+            except WireError as error:
+                assert 0 <= error.elements <= end
                 continue
             assert stop > end, f"{entity} takes the first {end} of its {len(whole)} bytes"
 
@@ -136,7 +144,7 @@ def test_make_equals_the_constructor(api: Api) -> None:
 def test_messages_are_frozen_and_can_be_pickled() -> None:
     entity: Any = message_class(Api.HEARTBEAT, 4, "request")
     message = make(entity, group_id="g", generation_id=1, member_id="m", group_instance_id=None)
-    read, _ = entity_reader(entity)(entity_writer(entity)(message), 0)
+    read, _, _ = entity_reader(entity)(entity_writer(entity)(message), 0)
     for value in (message, read):
         with pytest.raises(FrozenInstanceError):
             value.group_id = "h"
@@ -158,7 +166,7 @@ def test_an_unknown_error_code_is_read_and_written() -> None:
     message = entity(throttle_time=timedelta(0), error_code=999)
     written = entity_writer(entity)(message)
     assert written == bytes.fromhex("00000000 03e7 00")
-    assert entity_reader(entity)(written, 0) == (message, 7)
+    assert entity_reader(entity)(written, 0) == (message, 7, 0)
 
 
 @pytest.mark.parametrize("field", ["group_id", "generation_id"])

@@ -76,7 +76,7 @@ def test_request_headers_match_kio(
     entity_writer(schema)(out, theirs)
     ours = write_request_header(RequestHeader(api, version, correlation_id, client_id))
     assert out.getvalue() == ours
-    assert entity_reader(schema)(ours, 0) == (theirs, len(ours))
+    assert entity_reader(schema)(ours, 0)[:2] == (theirs, len(ours))
 
 
 def test_unknown_tagged_fields_are_skipped() -> None:

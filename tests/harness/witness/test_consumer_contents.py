@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.judging.consumer_words import consumer_words
+from harness.limits.frames import MAX_PARTS, MAX_TEXT
 from harness.model.consumer_rows import CoordinatorPart, FetchPart, MemberPart, OffsetPart
 from harness.model.rows import Frame, FrameKind
 from harness.wire.apis import Api, api_name
@@ -26,8 +27,6 @@ from harness.wire.messages import (
     nested,
 )
 from harness.witness.consumer_contents import (
-    MAX_PARTS,
-    MAX_TEXT,
     REQUESTS,
     RESPONSES,
     STABLE,

@@ -13,6 +13,7 @@ from kio.schema.errors import ErrorCode
 from benchmarks.hostile.codec import bare_request
 from benchmarks.hostile.ends import witnessed
 from benchmarks.hostile.witness import run
+from harness.limits.frames import MAX_TOPIC_NAMES
 from harness.model.rows import Frame
 from harness.model.spec import FrameMatch
 from harness.wire.apis import Api
@@ -122,7 +123,7 @@ def test_invented_topics_do_not_fill_memory() -> None:
             kind, throttle_time=timedelta(0), brokers=(), cluster_id="c", controller_id=1, topics=topics
         )
         contents.response_contents(encode_response(message, 1)[4:], Api.METADATA, 12, names)
-    assert len(names) == contents.MAX_TOPIC_NAMES
+    assert len(names) == MAX_TOPIC_NAMES
     assert names[UUID(int=9_000)] == "t9000"
 
 
