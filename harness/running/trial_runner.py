@@ -126,18 +126,24 @@ class Execution:
         except EnvironmentProblem:
             raise
         except OverLimit as error:
-            verdict = self._without_evidence(evidence.record, error.code, str(error))
+            record = evidence.record
+            if record.ending is not Ending.HARNESS_ERROR:  # the first trouble is the one to report
+                record = _ended_by(record, error.code, str(error))
+            verdict = self._without_evidence(record)
         except Exception as error:
             reason = defects.told(error, self.store.trial_folder(evidence.record.spec.trial))
-            verdict = self._without_evidence(evidence.record, defects.CODE, reason)
+            verdict = self._without_evidence(_ended_by(evidence.record, defects.CODE, reason))
         self.store.write_verdict(verdict)
         return verdict
 
-    def _without_evidence(self, record: TrialRecord, code: str, reason: str) -> TrialVerdict:
-        ended = {"ending": Ending.HARNESS_ERROR, "code": code, "reason": reason}
-        without = Evidence(msgspec.structs.replace(record, **ended), (), (), (), ())
+    def _without_evidence(self, record: TrialRecord) -> TrialVerdict:
+        without = Evidence(record, (), (), (), ())
         self.store.write_evidence(without)
         return judged(without, self._record)
+
+
+def _ended_by(record: TrialRecord, code: str, reason: str) -> TrialRecord:
+    return msgspec.structs.replace(record, ending=Ending.HARNESS_ERROR, code=code, reason=reason)
 
 
 def judged(evidence: Evidence, record: RunRecord) -> TrialVerdict:
