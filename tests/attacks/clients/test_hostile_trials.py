@@ -174,7 +174,6 @@ def shorten(patch: pytest.MonkeyPatch, hostile: Hostile) -> None:
         patch.setattr(patience, "MOST_WAIT_MS", 0)
         for module in (script, history):
             patch.setattr(module, "CLOSE_TIMEOUT_MS", 0)
-        patch.setattr(live_trial, "LAST_ROWS_S", 1.0)
         defaults = Conversation.__init__.__kwdefaults__
         assert defaults is not None
         patch.setitem(defaults, "grace_s", 0.5)
