@@ -87,14 +87,12 @@ class Conversation:
         name: str | None = None,
     ) -> None:
         self._launch, self._log, self._record, self._grace_s = launch, log, record, grace_s
-        self._is_named = name is not None
         self._name = name or " ".join(Path(word).name for word in redaction.argv(launch.argv))
         self._meter = meter or Meter(self._name, USUAL_RECORDS)
         self._answers: dict[int, Future[AnyEvent]] = {}
-        self._next_id = 1
+        self._given_name, self._next_id, self._lines = name, 1, 0
         self._configuring: int | None = None
         self._error: Exception | None = None
-        self._lines = 0
         self._news = asyncio.Event()
         self.settled = asyncio.Event()
         self.settled.set()
@@ -350,8 +348,7 @@ class Conversation:
         self._news.set()
         match event:
             case StartupComplete():
-                if not self._is_named:
-                    self._name = f"{event.client}@{event.client_version}"
+                self._name = self._given_name or f"{event.client}@{event.client_version}"
                 self._startup.set_result(event)
             case Configured() | UnknownCommand() | OpComplete():
                 self._resolve(event.id, event)
