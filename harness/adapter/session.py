@@ -70,7 +70,7 @@ class Conversation:
 
     ``record`` is called with every event, and ``log`` receives the client's stderr. ``settled`` is set while all
     requested records have a result. ``grace_s`` is how late a response may be, and ``meter`` enforces the client's
-    limits.
+    limits. ``name`` is the client's name in errors; without it, the name that the client gives itself.
     """
 
     #: How long to wait for what a process wrote before its end.
@@ -84,15 +84,15 @@ class Conversation:
         *,
         grace_s: float = GRACE_S,
         meter: Meter | None = None,
+        name: str | None = None,
     ) -> None:
         self._launch, self._log, self._record, self._grace_s = launch, log, record, grace_s
-        self._name = " ".join(Path(word).name for word in redaction.argv(launch.argv))
+        self._name = name or " ".join(Path(word).name for word in redaction.argv(launch.argv))
         self._meter = meter or Meter(self._name, USUAL_RECORDS)
         self._answers: dict[int, Future[AnyEvent]] = {}
-        self._next_id = 1
+        self._given_name, self._next_id, self._lines = name, 1, 0
         self._configuring: int | None = None
         self._error: Exception | None = None
-        self._lines = 0
         self._news = asyncio.Event()
         self.settled = asyncio.Event()
         self.settled.set()
@@ -348,7 +348,7 @@ class Conversation:
         self._news.set()
         match event:
             case StartupComplete():
-                self._name = f"{event.client}@{event.client_version}"
+                self._name = self._given_name or f"{event.client}@{event.client_version}"
                 self._startup.set_result(event)
             case Configured() | UnknownCommand() | OpComplete():
                 self._resolve(event.id, event)

@@ -147,6 +147,7 @@ class Casting:
             self._folder / _named(LOG_OF_CLIENT, name),
             hear,
             meter=self._meter,
+            name=str(ref),
         )
 
 
