@@ -25,19 +25,19 @@ BEGINS = b"it begins\n"
 def main(name: str) -> None:
     moment, attack = contract.ATTACKS[name]
     config: dict[str, Any] = {}
+    run_id = ""
     if moment == "startup":
         attack({})
     else:
         contract.startup()
     for line in sys.stdin:
         command = json.loads(line)
-        config |= command.get("config", {}) | {
-            name: command[name] for name in ("topic", "run_id") if name in command
-        }
+        config |= command.get("config", {}) | {name: command[name] for name in ("topic",) if name in command}
+        run_id = command.get("run_id", run_id)
         if command["cmd"] == moment and not command.get("first"):
             before = contract.seq
             os.write(2, BEGINS)
-            attack({**command, "config": config})
+            attack({**command, "config": config, "run_id": run_id})
             if contract.seq != before:
                 continue
         contract.answer(command)

@@ -98,7 +98,7 @@ def consumed(command: Any, values: list[str]) -> None:
 
 def value(command: Any, n: int) -> str:
     """Return the value of a record as the harness writes it, without padding."""
-    body = f"kt1|{command['config']['run_id']}|{command['topics'][0]}|p1|{n}||"
+    body = f"kt1|{command['run_id']}|{command['topics'][0]}|p1|{n}||"
     return f"{body}{crc32c(body.encode()):08x}"
 
 
