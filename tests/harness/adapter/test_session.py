@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from harness.adapter import ConfigRefused, Conversation
+from harness.adapter.session import LINES_AT_A_TIME
 from harness.model.contract import StartupComplete
 from harness.model.errors import ClientBroken, ClientCrashed, EnvironmentProblem
 from harness.plugins.client import Launch
@@ -155,6 +156,37 @@ def test_a_silent_client_is_killed(talk):
     with raises_code(ClientBroken, "answer-missing", expected="startup_complete", timeout_s=0.5):
         talk("says_nothing", story)
     assert children("says_nothing.py") == []
+
+
+FLOODS = """
+import json, sys, time
+about = {"client": "c", "client_version": "1", "language": "python", "features": [], "contract_version": 2}
+lines = [{"name": "startup_complete", **about}, *[{"name": "stats", "sent": 0, "completed": 0}] * 20_000]
+for seq, line in enumerate(lines):
+    now = {"mono_ns": time.monotonic_ns(), "wall_ns": time.time_ns()}
+    sys.stdout.write(json.dumps({**line, "seq": seq, **now}) + "\\n")
+"""
+
+
+def test_a_flood_of_events_leaves_room_for_other_tasks(tmp_path):
+    heard, in_a_row, longest = 0, 0, 0
+
+    def hear(_):
+        nonlocal heard, in_a_row, longest
+        heard, in_a_row = heard + 1, in_a_row + 1
+        longest = max(longest, in_a_row)
+
+    async def whole():
+        nonlocal in_a_row
+        async with Conversation(
+            Launch((sys.executable, "-c", FLOODS), {}), tmp_path / "client.log", hear
+        ) as client:
+            while client.error is None:
+                in_a_row = 0
+                await asyncio.sleep(0)
+
+    asyncio.run(whole())
+    assert heard > 10_000 and longest <= LINES_AT_A_TIME
 
 
 def test_an_end_in_the_middle_of_a_line_is_reported_as_an_end(tmp_path):
