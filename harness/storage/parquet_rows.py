@@ -175,7 +175,11 @@ def _fetch_parts(trial: PackedTrial) -> ColumnData:
 
 
 def _offset_parts(trial: PackedTrial) -> ColumnData:
-    return _parts(trial, "offset_parts", OffsetPart, "offsets")
+    damaged = [part.damaged or (None, None) for frame in trial.evidence.frames for part in frame.offsets]
+    return _parts(trial, "offset_parts", OffsetPart, "offsets") | {
+        "damaged_begin": [begin for begin, _ in damaged],
+        "damaged_end": [end for _, end in damaged],
+    }
 
 
 def _faults(trial: PackedTrial) -> ColumnData:

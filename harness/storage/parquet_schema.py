@@ -215,6 +215,8 @@ TABLES: Mapping[str, Columns] = MappingProxyType(
             "data_bytes": "long?",
             "error_code": "long?",
             "forgotten": "bool?",
+            "damaged_begin": "long?",
+            "damaged_end": "long?",
         },
         "produce_parts": {
             **OF_FRAME,

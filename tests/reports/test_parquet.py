@@ -32,11 +32,13 @@ from harness.model.rows import (
 )
 from harness.model.run_files import LOG, TRACE, TRIAL, VERDICT
 from harness.model.tcp_facts import By, TcpFact, What
+from harness.simulated.judged import RUN_ID, simulate
 from harness.storage.parquet_schema import TABLES, all_tables
 from harness.storage.parquet_writer import PARTS, pack, packed, schemas
 from harness.storage.run_store import RunStore
 from reports.spark.load import READ
 from testkit.codes import raises_code
+from tests.reports.conftest import write_run
 
 pytestmark = pytest.mark.long("packs a run for each test")
 
@@ -58,7 +60,17 @@ def test_the_columns_that_spark_reads_are_packed() -> None:
 
 
 def test_every_field_of_a_row_has_a_column() -> None:
-    exploded = {"value", "produce", "members", "coordinators", "fetch", "offsets", "protocols", "said"}
+    exploded = {
+        "value",
+        "produce",
+        "members",
+        "coordinators",
+        "fetch",
+        "offsets",
+        "protocols",
+        "said",
+        "damaged",
+    }
     packed = (
         (LogRecord, "log_records"),
         (Frame, "frames"),
@@ -71,6 +83,16 @@ def test_every_field_of_a_row_has_a_column() -> None:
     )
     for struct, table in packed:
         assert set(struct.__struct_fields__) - exploded <= set(TABLES[table])
+
+
+def test_damaged_batches_of_responses_are_packed(tmp_path: Path) -> None:
+    evidence, verdict = simulate("delivery/damaged-batches", "reference", 5, "scripted:4.3.1x1")
+    store = write_run(tmp_path, [], planned=[evidence.record.spec], run_id=RUN_ID)
+    store.write_evidence(evidence)
+    store.write_verdict(verdict)
+    packed = [(row["damaged_begin"], row["damaged_end"]) for row in rows(pack(store).folder, "offset_parts")]
+    parts = [part.damaged or (None, None) for frame in evidence.frames for part in frame.offsets]
+    assert packed == parts and any(begin is not None for begin, _ in parts)
 
 
 def test_every_row_of_a_whole_trial_is_restored(whole_story: Stories, run_of: Runs) -> None:

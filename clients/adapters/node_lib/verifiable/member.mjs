@@ -88,7 +88,8 @@ export class Member {
       await sleep(ERROR_PAUSE_MS);
       return false;
     }
-    await sleep(this.#processingMs);
+    // A timer may fire up to a millisecond early, and the turn lasts as long as it was asked to.
+    await sleep(this.#processingMs && this.#processingMs + 1);
     this.#consumed({ topic, partition }, records, polledNs);
     this.#processed.set(keyOf(next), next);
     if (["sync", "async"].includes(this.#commit))
