@@ -32,7 +32,7 @@ class MemberConversation(Conversation):
 
         ``command.id`` is set here. Raise CommandNotOffered if the client does not know the command.
         """
-        event = await self._ask(replace(command, id=self._id()), timeout_s)
+        event = await self._ask(replace(command, id=next(self._ids)), timeout_s)
         if event is None or isinstance(event, OpComplete):
             return event
         if isinstance(event, UnknownCommand):

@@ -12,6 +12,7 @@ deadlines include ``GRACE_S`` in addition to the time that the client was given.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from asyncio import Future
 from collections.abc import Callable, Mapping
@@ -90,7 +91,7 @@ class Conversation:
         self._name = name or " ".join(Path(word).name for word in redaction.argv(launch.argv))
         self._meter = meter or Meter(self._name, USUAL_RECORDS)
         self._answers: dict[int, Future[AnyEvent]] = {}
-        self._given_name, self._next_id, self._lines = name, 1, 0
+        self._given_name, self._ids, self._lines = name, itertools.count(1), 0
         self._configuring: int | None = None
         self._error: Exception | None = None
         self._news = asyncio.Event()
@@ -143,8 +144,8 @@ class Conversation:
 
         Raise ConfigRefused if it reports an error.
         """
-        self._configuring = self._next_id
-        command = Configure(self._id(), run_id, instance, role, dict(config), dict(own))
+        self._configuring = next(self._ids)
+        command = Configure(self._configuring, run_id, instance, role, dict(config), dict(own))
         event = await self._ask(command, timeout_s)
         self._configuring = None
         if isinstance(event, Configured):
@@ -160,19 +161,19 @@ class Conversation:
 
     async def load(self, command: LoadCommand) -> None:
         """Send a command of the load. ``command.id`` is set here; waits only while the client reads no commands."""
-        command = replace(command, id=self._id())
+        command = replace(command, id=next(self._ids))
         self._rules.asked(command)
         self._settle()
         await self._write(msgspec.json.encode(command))
 
     async def flush(self, timeout_ms: int) -> OpComplete | None:
         """Wait until all elements have results. Return None if the client does not respond in time."""
-        return await self._op(Flush(self._id(), timeout_ms), timeout_ms / 1000 + self._grace_s)
+        return await self._op(Flush(next(self._ids), timeout_ms), timeout_ms / 1000 + self._grace_s)
 
     async def close(self, timeout_ms: int) -> OpComplete | None:
         """Close the client and wait until its process ends. Return None, and kill it, if it does not respond."""
         timeout_s = timeout_ms / 1000 + self._grace_s
-        event = await self._op(Close(self._id(), timeout_ms), timeout_s)
+        event = await self._op(Close(next(self._ids), timeout_ms), timeout_s)
         if event is not None:
             await self.ended(timeout_s)
             if self._error is not None:
@@ -223,7 +224,7 @@ class Conversation:
 
     async def ask_unknown(self, name: str, timeout_s: float) -> UnknownCommand:
         """Send a command that the contract does not define. The response must be ``unsupported``."""
-        event = await self._ask(Unknown(name, self._id()), timeout_s)
+        event = await self._ask(Unknown(name, next(self._ids)), timeout_s)
         if isinstance(event, UnknownCommand):
             return event
         raise breaches.unanswered(self._name, f"unsupported for command {name!r}", timeout_s, event)
@@ -260,13 +261,10 @@ class Conversation:
         await processes.stop(self._child, grace_s=0)
         await asyncio.wait({self._reader}, timeout=self._last_words_s)
         self._reader.cancel()
+        self._child.close_pipes()
         self._end(None)
 
     # Commands out.
-
-    def _id(self) -> int:
-        self._next_id += 1
-        return self._next_id - 1
 
     async def _op(self, command: Flush | Close, timeout_s: float) -> OpComplete | None:
         event = await self._ask(command, timeout_s)

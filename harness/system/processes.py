@@ -123,6 +123,10 @@ class Child(Process):
         #: True for a keeper, which is asked to end all of its processes.
         self.is_keeper = False
 
+    def close_pipes(self) -> None:
+        """Close its pipes once it has ended. A pipe with output that nobody reads would stay open."""
+        self._transport.close()  # type: ignore[attr-defined]
+
     async def wait(self) -> int:
         await self._exited.wait()
         assert self.returncode is not None

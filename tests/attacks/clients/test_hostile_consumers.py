@@ -20,7 +20,7 @@ from harness.plugins import registry
 from harness.storage.run_store import RunStore
 from harness.witness.consumer_contents import MAX_PARTS, MAX_TEXT
 
-pytestmark = pytest.mark.jvm
+pytestmark = [pytest.mark.jvm, pytest.mark.extended]
 
 PROGRAM = Path(__file__).parents[1] / "hostile_client"
 EXPORTS = ("results.jsonl", "junit.xml", "summary.md", "findings.json")

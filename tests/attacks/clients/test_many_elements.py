@@ -15,7 +15,7 @@ from harness.planning.plan import make_plan
 from harness.plugins import registry
 from harness.storage.run_store import RunStore
 
-pytestmark = pytest.mark.jvm
+pytestmark = [pytest.mark.jvm, pytest.mark.extended]
 
 PROGRAM = Path(__file__).parents[1] / "hostile_client"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -187,6 +188,35 @@ def test_a_flood_of_events_leaves_room_for_other_tasks(tmp_path):
 
     asyncio.run(whole())
     assert heard > 10_000 and longest <= LINES_AT_A_TIME
+
+
+FLOODS_ON = (
+    FLOODS
+    + """
+sys.stdout.write("garbage\\n")
+while True:
+    sys.stdout.write("x" * 100_000)
+"""
+)
+
+
+def open_files():
+    return {file.name for file in Path("/proc/self/fd").iterdir()}
+
+
+def test_a_client_that_floods_on_leaves_no_pipe_open(tmp_path):
+    async def whole():
+        rounds, before = 0, open_files()
+        launch = Launch((sys.executable, "-c", FLOODS_ON), {})
+        async with Conversation(launch, tmp_path / "client.log", lambda event: None) as client:
+            # Only then does the output wait in the pipe. asyncio has no public name for it.
+            while client.error is None or not client._child.stdout._paused:
+                rounds += 1
+                await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        return open_files() - before
+
+    assert asyncio.run(whole()) == set()
 
 
 def test_an_end_in_the_middle_of_a_line_is_reported_as_an_end(tmp_path):
