@@ -51,7 +51,7 @@ from harness.text import redaction
 GRACE_S = 10.0
 USUAL_RECORDS = 10_000  # the default for the number of records
 STARTUP_TIMEOUT_S = CONFIGURE_TIMEOUT_S = 60.0
-#: Other tasks run after so many lines. Megabytes may wait in the stream, and reading them never pauses by itself.
+#: Other tasks run after this many lines. Megabytes may wait in the stream, and reading them never pauses by itself.
 LINES_AT_A_TIME = 20
 
 #: The client counts as wedged after this time without a line, since ``stats`` are due every second. This concerns its

@@ -124,7 +124,7 @@ class Child(Process):
         self.is_keeper = False
 
     def close_pipes(self) -> None:
-        """Close its pipes once it has ended. A pipe with output that nobody reads would stay open."""
+        """Close its pipes once it has ended. A pipe with unread output would stay open."""
         self._transport.close()  # type: ignore[attr-defined]
 
     async def wait(self) -> int:
