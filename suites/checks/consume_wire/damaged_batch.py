@@ -18,7 +18,7 @@ application whatever arrived. One that drops the batch and reads on has lost rec
 
 What a client that compares checksums delivers changed, or passes over without an error, is also judged as any other
 such record (``foreign-record``, ``skipped``, ``delivery-order``). A record with the log's content counts as delivered
-from the batch only if no other answer can have brought it.
+from the batch only if no other answer can have brought it. An answer with another damaged batch can.
 
 ## What it needs
 
@@ -101,7 +101,7 @@ def may_be_fetched_again(evidence: Evidence, damage: Damage, got: Delivery) -> b
         or from_offset is None
         or from_offset >= position
         for each, from_offset in positions(evidence, damage)
-        if each is not damage.fetch and _brings(each, damage.partition) and _passed_ns(each) < got.polled_ns
+        if each is not damage.fetch and _brings(each, got) and _passed_ns(each) < got.polled_ns
     )
 
 
@@ -115,9 +115,15 @@ def positions(evidence: Evidence, damage: Damage) -> Iterator[tuple[Asked, int |
         yield each, offset
 
 
-def _brings(each: Asked, partition: int) -> bool:
+def _brings(each: Asked, got: Delivery) -> bool:
+    """Return whether an answer may have brought a record: it has data of the partition, and not that batch damaged."""
     told = each.answer.offsets if each.answer is not None else ()
-    return any(part.partition == partition and part.data_bytes and part.damaged is None for part in told)
+    return any(
+        part.partition == got.partition
+        and part.data_bytes
+        and (part.damaged is None or not part.damaged[0] <= got.offset < part.damaged[1])
+        for part in told
+    )
 
 
 def _passed_ns(each: Asked) -> int:

@@ -55,6 +55,16 @@ def test_a_member_that_fetches_the_batch_again_is_right(story):
     assert codes(story) == []
 
 
+@pytest.mark.parametrize(
+    ("damaged", "found"), [((10, 15), []), ((0, 5), []), (BATCH, ["damaged-batch-delivered"])]
+)
+def test_an_answer_in_which_another_batch_is_damaged_may_have_brought_the_records(story, damaged, found):
+    story.ask(290, 300, asks=(part(0, 5),), tells=(part(data_bytes=600, damaged=damaged),))
+    take(story, range(5, 10), 310)
+
+    assert sorted(set(codes(story))) == found
+
+
 def test_it_may_fetch_again_without_naming_the_partition(story):
     """In a session, a partition whose position has not changed is not named."""
     story.ask(290, 300, tells=(part(data_bytes=300),), session_epoch=3)
