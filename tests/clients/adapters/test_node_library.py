@@ -249,6 +249,25 @@ def test_records_that_waited_for_their_turn_were_taken_before_it(javascript):
     assert told == [7]
 
 
+def test_bounds_of_records_are_right_in_any_order(javascript):
+    """A client may begin again within what a turn takes, after it has joined again."""
+    told = javascript(
+        "member.mjs",
+        """
+        const told = [];
+        const output = { event: (name, fields) => told.push(fields.partitions?.[0]) };
+        const records = [7n, 9n, 2n, 3n].map((offset) => ({ offset, key: null, value: null }));
+        const reads = new it.Member({ subscribe: async () => {} }, output, () => {});
+        await reads.execute({ cmd: "subscribe", id: 1, topics: ["t"] });
+        await reads.work({ topic: "t", partition: 0 }, records, () => true, 7n);
+        return told.filter(Boolean);
+        """,
+    )
+    assert [(each["minOffset"], each["maxOffset"], each["offsets"]) for each in told] == [
+        (2, 9, [7, 9, 2, 3])
+    ]
+
+
 @pytest.mark.parametrize(("can_seek", "sought"), [(True, [["p", 4]]), (False, [])])
 def test_records_that_could_not_be_committed_first_are_not_processed(javascript, can_seek, sought):
     body = """
