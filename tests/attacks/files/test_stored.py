@@ -22,7 +22,8 @@ def test_blocks_count_and_not_lengths(tmp_path):
     with (tmp_path / "hole").open("wb") as file:
         file.truncate(200 * MIB)
     assert measured(tmp_path).size_bytes == before
-    os.posix_fallocate(os.open(tmp_path / "full", os.O_WRONLY | os.O_CREAT), 0, MIB)
+    with (tmp_path / "full").open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, MIB)
     assert measured(tmp_path).size_bytes - before >= MIB
 
 

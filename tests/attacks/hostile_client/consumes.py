@@ -7,7 +7,7 @@ import struct
 import time
 from typing import Any
 
-from contract import ENOUGH_S, MIB, answer, at, say
+from contract import ENOUGH_S, MIB, answer, at, crc32c, say
 from sends import broker
 
 #: As many as the load has, or more.
@@ -100,15 +100,6 @@ def value(command: Any, n: int) -> str:
     """Return the value of a record as the harness writes it, without padding."""
     body = f"kt1|{command['run_id']}|{command['topics'][0]}|p1|{n}||"
     return f"{body}{crc32c(body.encode()):08x}"
-
-
-def crc32c(data: bytes) -> int:
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ 0x82F63B78 * (crc & 1)
-    return crc ^ 0xFFFFFFFF
 
 
 def text(value: str) -> bytes:

@@ -61,6 +61,15 @@ def configured(command: dict[str, Any]) -> None:
     say("configured", id=command["id"], applied=applied, not_set={})
 
 
+def crc32c(data: bytes) -> int:
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ 0x82F63B78 * (crc & 1)
+    return crc ^ 0xFFFFFFFF
+
+
 def results(command: dict[str, Any], **instead: Any) -> None:
     now, count = time.monotonic_ns(), len(command["values"])
     columns = {"outcome": "info", "error": None, "partition": -1, "offset": -1, **instead}

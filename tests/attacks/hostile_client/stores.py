@@ -17,16 +17,7 @@ import contract
 
 #: More than a trial of 200 records with values of 160 bytes may store.
 RECORDS, VALUES, VALUE_BYTES = 40_000, 24, 2**20
-CRC32C, GZIP, MAGIC = 0x82F63B78, 1, 2
-
-
-def crc32c(data: bytes) -> int:
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (CRC32C if crc & 1 else 0)
-    return crc ^ 0xFFFFFFFF
+GZIP, MAGIC = 1, 2
 
 
 def varint(number: int) -> bytes:
@@ -48,7 +39,7 @@ def record(offset: int, value: bytes) -> bytes:
 def batch(count: int, value: bytes) -> bytes:
     packed = gzip.compress(b"".join(record(offset, value) for offset in range(count)))
     checked = struct.pack(">hiqqqhii", GZIP, count - 1, 0, 0, -1, -1, -1, count) + packed
-    body = struct.pack(">ibI", -1, MAGIC, crc32c(checked)) + checked
+    body = struct.pack(">ibI", -1, MAGIC, contract.crc32c(checked)) + checked
     return struct.pack(">qi", 0, len(body)) + body
 
 
