@@ -89,6 +89,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "follows-from-reuse": ("lost-beside-a-reuse",),
     "follows-from-stuck": ("no-result-after-stuck",),
     "forgotten-behind-lost-answer": ("gave-up-over-a-forgotten-batch",),
+    "frozen-before-fetch": ("unowned-partition-fetched-after-a-nap",),
     "frozen-between-reports": ("delivered-long-after-a-nap",),
     "generous-rate-of-metadata": ("metadata-storm-long-after-reasons",),
     "given-up-in-flight": ("in-flight-for-most-of-the-timeout",),
@@ -146,6 +147,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
         "overtaken-in-peace",
     ),
     "owner-changes-meanwhile": ("pause-accepted-after-revocation",),
+    "owned-about-then": ("unowned-partition-fetched",),
     "owner-polled-late": ("goes-on-before-long-work",),
     "owner-was-frozen": ("goes-on-while-another-is-frozen",),
     "parts-of-too-large": ("numbers-given-away-before-too-large",),
@@ -176,6 +178,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "sasl-first": ("no-api-versions-after-sasl",),
     "sequence-refused-though-next": ("gave-up-over-its-own-gap",),
     "setting-not-given": ("acks-of-the-leader-without-codec",),
+    "session-not-followed": ("unowned-partition-named-after-a-gap",),
     "several-connections": ("connections-a-few-too-many",),
     "slack-of-delivery": ("late-result",),
     "slack-of-timestamps": (

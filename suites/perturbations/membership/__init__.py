@@ -23,6 +23,7 @@ from suites.perturbations.membership import (
     storms,
     tails,
     trusting,
+    unowned,
     waiting,
     zombies,
 )
@@ -50,6 +51,7 @@ PERTURBATIONS = (
     *storms.PERTURBATIONS,
     *tails.PERTURBATIONS,
     *trusting.PERTURBATIONS,
+    *unowned.PERTURBATIONS,
     *waiting.PERTURBATIONS,
     *zombies.PERTURBATIONS,
 )
