@@ -140,6 +140,8 @@ class SimulatedTrial:
         self._client.finish()
         self._client_ns = None
         self._until(lambda: not any(proxy.connections for proxy in network.proxies), LAST_ROWS_MS)
+        if self._workload.stable_within_ms is not None:
+            self._until(lambda: all(map(cluster.is_stable, topics)), self._workload.stable_within_ms(spec))
         self._log = [row for topic in topics for row in cluster.read_log(topic)]
 
     def _start(self, network: Network, bootstrap: str) -> None:
