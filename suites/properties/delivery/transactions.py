@@ -82,19 +82,24 @@ def a_second_producer_fences_the_first(
 
 
 @client_property(
-    "PRD-TXN-04", is_v2=VERSION, plan=st.lists(st.integers(0, PARTITIONS - 1), min_size=1, max_size=8)
+    "PRD-TXN-04",
+    is_v2=VERSION,
+    plan=st.lists(st.integers(0, PARTITIONS - 1), min_size=1, max_size=8),
+    is_slow=st.booleans(),
 )
-@example(is_v2=False, plan=[0, 1, 0])
+@example(is_v2=False, plan=[0, 1, 0], is_slow=True)
 def partitions_are_added_before_they_are_produced_to(
-    components: Components, is_v2: bool, plan: list[int]
+    components: Components, is_v2: bool, plan: list[int], is_slow: bool
 ) -> None:
     """Without KIP-890 a partition is added before its first batch, once, and with it no partition is added."""
     bench = Bench(components, is_v2=is_v2).initialized()
     for _ in range(2):
         bench.begin()
+        bench.fates[Api.ADD_PARTITIONS_TO_TXN].extend([HELD] if is_slow and not is_v2 else [])
         for partition in plan:
             bench.send(partition=partition)
             bench.rounds()
+        bench.release()
         assert bench.commit().error is None
     assert not bench.coordinator.breaches, bench.coordinator.breaches
     added = [

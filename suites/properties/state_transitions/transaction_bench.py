@@ -1,4 +1,4 @@
-"""A bench for transactions: a producer on a controlled network, with one node that is every leader and coordinator.
+"""A bench for transactions: a producer on a controlled network, with a leader of all partitions and a coordinator.
 
 Every request is answered at once by a strict coordinator, unless ``fates`` has something else for the next requests of
 an API: an error code, LOST (the request never arrives), UNANSWERED (it takes effect, and its response is lost), or HELD
@@ -26,7 +26,9 @@ from harness.wire.messages import message_class
 from suites.properties.state_transitions import strict_broker, wire
 from suites.properties.state_transitions.strict_coordinator import StrictCoordinator
 
-TOPIC, NODE, PARTITIONS, GROUP = "t", 1, 3, "g"
+TOPIC, PARTITIONS, GROUP = "t", 3, "g"
+LEADER, COORDINATOR = 1, 2
+NODES = {LEADER: ("node1", 9092), COORDINATOR: ("node2", 9092)}
 START_MS, MAX_ROUNDS, A_MINUTE_MS = 1_000, 300, 60_000
 LOST, UNANSWERED, HELD = "lost", "unanswered", "held"
 Fate = int | str
@@ -157,6 +159,10 @@ class Bench:
         """Return the requests of an API that arrived, in order."""
         return [body for seen, body in self.seen if seen is api]
 
+    def is_out(self, api: Api) -> bool:
+        """Return whether a request of an API was ever written."""
+        return any(frame.api is api for frame in self.wire.frames)
+
     def release(self) -> None:
         """Answer what is held."""
         for fates in self.fates.values():
@@ -198,8 +204,8 @@ class Bench:
         if api is Api.API_VERSIONS:
             return self._api_versions(version)
         if api is Api.METADATA:
-            topics = {TOPIC: (0, [(index, NODE, 0) for index in range(PARTITIONS)])}
-            return wire.metadata(version, {NODE: ("node1", 9092)}, topics)
+            topics = {TOPIC: (0, [(index, LEADER, 0) for index in range(PARTITIONS)])}
+            return wire.metadata(version, NODES, topics)
         if api is Api.FIND_COORDINATOR:
             return _found(version, body, code)
         if api is Api.PRODUCE:
@@ -235,7 +241,8 @@ class Bench:
 
 def _found(version: int, body: Any, code: int) -> Any:
     error = ErrorCode(code)
-    where = {"node_id": NODE, "host": "node1", "port": 9092, "error_message": None}
+    host, port = NODES[COORDINATOR]
+    where = {"node_id": COORDINATOR, "host": host, "port": port, "error_message": None}
     if version < 4:
         return wire.response(Api.FIND_COORDINATOR, version, error_code=code, **where)
     coordinator = nested(message_class(Api.FIND_COORDINATOR, version, "response"), "Coordinator")

@@ -156,7 +156,7 @@ def a_transaction_ends_after_its_records(
     begin = bench.transactions.begin_commit if commits else bench.transactions.begin_abort
     result = bench.called(begin)
     bench.wait(lambda: False, 100)
-    assert not bench.asked(Api.END_TXN), "EndTxn was sent while records had no result"
+    assert not bench.is_out(Api.END_TXN), "EndTxn was sent while records had no result"
     bench.release()
     assert bench.wait(lambda: result.is_completed, 200), "the transaction did not end"
     assert all(each.is_done for each in sent) and result.error is None
@@ -271,10 +271,13 @@ def requests_go_one_at_a_time_and_the_end_last(
     assert len(bench.coordinator.committed) == 1 and not bench.coordinator.breaches
 
 
-@client_property("PRD-TXN-13", is_v2=VERSION, commits=st.booleans(), other=st.sampled_from(CALLS))
-@example(is_v2=True, commits=True, other="abort")
+@client_property(
+    "PRD-TXN-13", is_v2=VERSION, commits=st.booleans(), has_ended=st.booleans(), other=st.sampled_from(CALLS)
+)
+@example(is_v2=True, commits=True, has_ended=False, other="abort")
+@example(is_v2=True, commits=True, has_ended=True, other="begin")
 def a_call_without_a_result_can_only_be_repeated(
-    components: Components, is_v2: bool, commits: bool, other: str
+    components: Components, is_v2: bool, commits: bool, has_ended: bool, other: str
 ) -> None:
     """Until a call has its result, every other call is refused, and the same call gets the result of the first."""
     name = "commit" if commits else "abort"
@@ -287,6 +290,9 @@ def a_call_without_a_result_can_only_be_repeated(
     begin = bench.transactions.begin_commit if commits else bench.transactions.begin_abort
     first = bench.called(begin)
     bench.wait(lambda: False, 100)
+    if has_ended:
+        bench.release()
+        assert bench.wait(lambda: first.is_completed)
     try:
         call(bench, other)
         refused = False
