@@ -6,7 +6,11 @@ from clients.reference.config.producer_config import ProducerConfig
 from clients.reference.ports import Jitter
 from clients.reference.producer.producer import Components
 from clients.reference.producer.transactions.transactional_manager import TransactionalManager
-from clients.reference.producer.transactions.txn_request_handlers import EndTxnHandler, TxnRequestHandler
+from clients.reference.producer.transactions.txn_request_handlers import (
+    EndTxnHandler,
+    FindCoordinatorHandler,
+    TxnRequestHandler,
+)
 from clients.reference.producer.transactions.txn_request_queue import TxnRequestQueue
 from clients.reference.telemetry.trace import Trace
 from clients.seeding.mutant import Mutant
@@ -16,8 +20,10 @@ class NewestFirst(TxnRequestQueue):
     """Prefers the end."""
 
     def first(self) -> TxnRequestHandler | None:
+        first = super().first()
         ends = [handler for handler in self.waiting if isinstance(handler, EndTxnHandler)]
-        return ends[0] if ends else super().first()
+        is_lookup = isinstance(first, FindCoordinatorHandler)
+        return ends[0] if ends and not is_lookup else first
 
 
 class Hurried(TransactionalManager):
