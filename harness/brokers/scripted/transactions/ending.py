@@ -1,7 +1,7 @@
 """Whether an EndTxn of a client may end a transaction (``TransactionCoordinator#endTransaction``).
 
 A client that has lost a response sends its EndTxn again. Before transaction version 2, the state alone shows whether
-the transaction has ended as the client wants. Since then the epoch shows it: a retry has the epoch before the current one.
+the transaction has ended as the client wants. Since then the epoch shows it: a retry has the one before the current.
 With the current epoch a client may abort at any time, because it need not know whether a transaction has begun.
 """
 
