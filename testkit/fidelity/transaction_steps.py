@@ -1,8 +1,8 @@
 """The elements of plans about transactions: the requests of transactional producers, zombies among them.
 
 A producer has the plan's own name, and keeps the producer id and epoch that it was told last. Several producers may
-have the same transactional id: the ones that were replaced are zombies. What a step sends is relative to what its producer
-knows, so that a plan is played alike by brokers that choose other ids.
+have the same transactional id: the ones that were replaced are zombies. What a step sends is relative to what its
+producer knows, so that a plan is played alike by brokers that choose other ids.
 """
 
 from __future__ import annotations

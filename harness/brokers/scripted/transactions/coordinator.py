@@ -197,7 +197,8 @@ class TransactionCoordinator:
                 known.producer_id, known.producer_epoch, known.commits, hosted.epoch, known.version
             )
             hosted.markers = MarkerWriter(self._state, marker)
-        if all(hosted.markers.write(each) is Written.DONE for each in sorted(known.partitions)):
+        written = {hosted.markers.write(each) for each in sorted(known.partitions)}
+        if written <= {Written.DONE}:
             known.complete(self._state.now_ms)
             hosted.markers = None
 

@@ -60,7 +60,9 @@ class Transactor:
             self.ids = Ids(body.producer_id, body.producer_epoch)
         return body.error_code
 
-    def add(self, *partitions: int, topic: str = "t", version: int | None = None) -> Any:
+    def add(
+        self, *partitions: int, topic: str = "t", version: int | None = None, verify_only: bool = False
+    ) -> Any:
         """AddPartitionsToTxn. Return the error code of each partition, or the only one."""
         api = Api.ADD_PARTITIONS_TO_TXN
         version = self.versions[api] if version is None else version
@@ -78,7 +80,7 @@ class Transactor:
                 transactional_id=self.name,
                 producer_id=self.ids.producer_id,
                 producer_epoch=self.ids.epoch,
-                verify_only=False,
+                verify_only=verify_only,
                 topics=(named,),
             )
             values = {"transactions": (entry,)}
@@ -150,11 +152,12 @@ class Transactor:
             committed_leader_epoch=-1,
             committed_metadata=given.pop("metadata", ""),
         )
+        node_id = given.pop("node_id", self.it.cluster.coordinator(group))
         values = {"generation_id": -1, "member_id": "", "group_instance_id": None} | given
         body = self.ask(
             api,
             version,
-            self.it.cluster.coordinator(group),
+            node_id,
             transactional_id=self.name,
             group_id=group,
             producer_id=self.ids.producer_id,
