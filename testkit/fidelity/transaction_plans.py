@@ -8,6 +8,7 @@ protocol: that of clients before KIP-890, that of clients since then, or both in
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from harness.wire.apis import Api
@@ -46,6 +47,9 @@ class _TransactionDrawing(OffsetDrawing):
         if self.one_in(2):
             steps.append(g.JoinGroup(5, "g1", "m1", member_id=g.NO_ID))
             steps += [g.JoinGroup(5, "g1", "m1"), g.SyncGroup(3, "g1", "m1")]
+        elif Api.CONSUMER_GROUP_HEARTBEAT in self.ranges and self.one_in(2):
+            beat = partial(g.ConsumerGroupHeartbeat, 1, "g1", "m1", rebalance_timeout_ms=300_000)
+            steps.append(beat(epoch=0, topics=("a", "b"), owned="nothing"))
         while len(steps) < length:
             steps += self.some(
                 (

@@ -165,13 +165,14 @@ def first_open(log) -> int | None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(steps(REQUESTS + FAULTS))
-def test_any_life_keeps_to_the_table_and_ends_every_transaction(client, drawn):
+@given(steps(REQUESTS + FAULTS), st.sampled_from([1, 2]))
+def test_any_life_keeps_to_the_table_and_ends_every_transaction(client, drawn, level):
     """Every move is one of Kafka's, and the last stable offset never passes an open transaction. All of them end.
 
     A fenced producer writes nothing, and the epochs of a producer never fall in a log.
     """
     life = Life(client(nodes=NODES))
+    life.it.cluster.set_transaction_version(level)
     known = {}
     for action, at, partition in drawn:
         life.do(action, at, partition)
