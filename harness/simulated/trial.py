@@ -125,6 +125,7 @@ class SimulatedTrial:
         addresses = {node_id: (f"broker-{node_id}", 9092) for node_id in range(1, nodes + 1)}
         dice = Dice(spec.seed, f"{spec.scenario}/cluster")
         cluster = ScriptedCluster(version, addresses, dice, wall_ms_at_zero=WALL_MS_AT_ZERO)
+        cluster.use(self._scheduler)
         network = self._network = Network(self._scheduler, cluster, addresses)
         lane = SimulatedLane(network.proxies, cluster, self._topic, self._scheduler, network.rules)
         self._lane = lane

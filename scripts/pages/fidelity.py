@@ -17,10 +17,13 @@ their logs at the end, are compared value by value:
     .venv/bin/python -m testkit.fidelity --kind reading --plans 300
     .venv/bin/python -m testkit.fidelity --kind classic --plans 300
     .venv/bin/python -m testkit.fidelity --kind consumer --plans 300
+    .venv/bin/python -m testkit.fidelity --kind transactions --plans 300
+    .venv/bin/python -m testkit.fidelity --kind transactions --plans 100 --transaction-version 1
 
-There are four kinds of plans: requests of a producer, requests that read logs (fetch sessions, offsets, leader epochs,
-transactions), members of classic groups, and members of groups of KIP-848. The last two also commit offsets. A request
-that waits, such as a JoinGroup, is compared with the step that ends its wait.
+There are five kinds of plans: requests of a producer, requests that read logs (fetch sessions, offsets, leader epochs,
+transactions), members of classic groups, members of groups of KIP-848, and transactional producers with zombies among
+them. The last three also commit offsets. A request that waits, such as a JoinGroup, is compared with the step that ends
+its wait.
 
 A difference that is not in the first table fails the comparison.
 """
@@ -38,7 +41,7 @@ def pages() -> dict[str, str]:
     """Return the text of each page by its path below ``docs/reference/``."""
     parts = ["# Fidelity of the scripted brokers\n", NOTE, _ABOUT]
     header = ("kind", "brokers", "first seed", "plans", "steps", "differences")
-    parts += ["## Measured for consumers\n", table(header, _MEASURED)]
+    parts += ["## Measured for consumers and transactions\n", table(header, _MEASURED)]
     parts += ["## Known differences\n"]
     parts += [
         table(("difference", "in", "at", "reason"), ((k.name, k.api, f"`{k.path}`", k.reason) for k in KNOWN))

@@ -28,6 +28,7 @@ from testkit.fidelity.real_connections import RealConnections, probe_commit
 MARKER: Final = "fidelity.marker"
 FAULT_TIMEOUT_S: Final = 30.0
 _TOPIC: Final = 2
+_SAFE_DOWNGRADE: Final = 2
 _TEN_SECONDS: Final = timedelta(seconds=10)
 _VERSIONS: Final = {
     Api.CREATE_TOPICS: 7,
@@ -39,6 +40,8 @@ _VERSIONS: Final = {
     Api.PRODUCE: 9,
     Api.ADD_PARTITIONS_TO_TXN: 3,
     Api.END_TXN: 3,
+    Api.DESCRIBE_TRANSACTIONS: 0,
+    Api.UPDATE_FEATURES: 1,
 }
 
 
@@ -93,7 +96,40 @@ class RealSide(RealConnections):
         for _ in range(2):
             await self._request(Api.OFFSET_COMMIT, node_id, **_PROBE_COMMIT)
 
+    async def set_transaction_version(self, level: int) -> None:
+        """Set the level of the feature ``transaction.version``, and wait until every broker knows it."""
+        update = nested(message_class(Api.UPDATE_FEATURES, 1, "request"), "FeatureUpdateKey")
+        answer = await self._request(
+            Api.UPDATE_FEATURES,
+            timeout=_TEN_SECONDS,
+            feature_updates=(
+                make(
+                    update,
+                    feature="transaction.version",
+                    max_version_level=level,
+                    upgrade_type=_SAFE_DOWNGRADE,
+                ),
+            ),
+            validate_only=False,
+        )
+        require(answer.error_code, "setting transaction.version")
+        require(answer.results[0].error_code, "setting transaction.version")
+        await self._settle()
+
     # Transactions
+
+    async def settle_transaction(self, transactional_id: str) -> None:
+        """Wait until the coordinator has noted that all markers are written."""
+        node_id = await self.coordinator(transactional_id, 1)
+
+        async def settled() -> None:
+            answer = await self._request(
+                Api.DESCRIBE_TRANSACTIONS, node_id, transactional_ids=(transactional_id,)
+            )
+            if answer.transaction_states[0].transaction_state.startswith("Prepare"):
+                raise NotYet("no-marker-yet", "the markers of a transaction are not there")
+
+        await insist("waiting for the markers", FAULT_TIMEOUT_S, settled)
 
     async def begin_transaction(self, transactional_id: str) -> int:
         """Return the producer id of a new transactional id."""

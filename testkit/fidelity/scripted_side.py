@@ -89,6 +89,9 @@ class ScriptedSide:
 
     # Transactions
 
+    async def settle_transaction(self, transactional_id: str) -> None:
+        """Return at once: the scripted brokers write markers without a delay."""
+
     async def begin_transaction(self, transactional_id: str) -> int:
         """Return a producer id. The scripted brokers have no transactions; the batches are stored as they are."""
         producer_id = self.cluster.state.generate_producer_id(1)
