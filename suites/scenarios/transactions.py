@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from harness.model.dice import Dice
-from harness.model.mode import LIVE_ONLY
+from harness.model.mode import BOTH_MODES
 from harness.model.spec import AtTime, FaultSpec, FrameMatch, OnPhase, Workload
 from harness.model.verdicts import Guarantee
 from harness.wire.apis import Api, api_name
@@ -33,7 +33,7 @@ _scenario = partial(
     "transactions",
     workload=LOAD,
     guarantees=(Guarantee.TRANSACTIONAL,),
-    modes=LIVE_ONLY,
+    modes=BOTH_MODES,
     require_all_faults=False,
 )
 
