@@ -19,6 +19,7 @@ class Forgiving(TransactionalManager):
 MUTANT = Mutant(
     "commits a transaction although one of its records has failed",
     Components(transactional_manager=Forgiving),
-    caught_by=("delivery/a_transaction_without_one_of_its_records_is_not_committed",),
+    caught_by=("delivery/a_transaction_without_one_of_its_records_is_not_committed", "torn-transaction"),
     breaks=("PRD-TXN-07",),
+    scenarios=("transactions/expired-batch",),
 )

@@ -12,18 +12,24 @@ from harness.model.dice import Dice
 from harness.model.mode import BOTH_MODES
 from harness.model.spec import AtTime, FaultSpec, FrameMatch, OnPhase, Workload
 from harness.model.verdicts import Guarantee
+from harness.plugins.scenario import Config
 from harness.wire.apis import Api, api_name
 from harness.wire.error_table import BY_NAME
+from harness.workloads.transactions.commands import ABORT_PERCENT
 from suites.scenarios.effects import consequence, reading
 from suites.scenarios.produce import cuts
 from suites.scenarios.situation import Schedule, situation
 
-LOAD: Final = Workload(kind="transactions", records=1_200, records_per_command=30, interval_ms=250)
+LOAD: Final = Workload(
+    kind="transactions", records=1_200, records_per_command=30, interval_ms=250, params={ABORT_PERCENT: 20}
+)
 LOAD_MS: Final = LOAD.load_ms
 #: From before the client starts until long afterwards.
 FROM_START_MS: Final = 30_000
 #: Beyond the profile's request.timeout.ms of 3 s.
 BEYOND_TIMEOUT_MS: Final = 3_800
+#: With it, a batch expires before its transaction may take too long.
+IMPATIENT: Final[Config] = {"delivery.timeout.ms": 2_500, "request.timeout.ms": 1_000}
 #: A coordinator that loads, is another broker, or has not ended the transaction before.
 ELSEWHERE: Final = ("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR")
 BUSY: Final = (*ELSEWHERE, "CONCURRENT_TRANSACTIONS")
@@ -85,6 +91,11 @@ def _refused(api: Api, *names: str, most: int = 2, **more: int) -> Schedule:
         return (FaultSpec("error_response", AtTime(dice.between(500, 3_000)), LOAD_MS, params),)
 
     return drawn
+
+
+def _expired(dice: Dice) -> tuple[FaultSpec, ...]:
+    match = FrameMatch("Produce", "request", first=dice.between(2, 6), count=50, partition=dice.between(0, 2))
+    return (FaultSpec("dropped_frame", AtTime(0), LOAD_MS, frames=match),)
 
 
 def _code(dice: Dice, names: tuple[str, ...]) -> int:
@@ -173,6 +184,14 @@ END_FENCED = _scenario(
     "An answer to EndTxn reports that another producer has taken the transactional id.",
     _refused(Api.END_TXN, "PRODUCER_FENCED", most=1),
     reading.refused,
+)
+
+EXPIRED = _scenario(
+    "expired-batch",
+    "Every Produce request of one partition is lost until its batches expire.",
+    _expired,
+    consequence.hit,
+    config=IMPATIENT,
 )
 
 PRODUCE_LOST = _scenario(

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 from harness.model.evidence import Evidence, view
 from harness.model.rows import LogRecord
@@ -41,6 +42,14 @@ MEANING: Mapping[str, str] = MappingProxyType(
 )
 
 
+class Copy(NamedTuple):
+    """A place of a record in the log. ``overtaken_by`` is a record that was sent later and stands before it."""
+
+    n: int | None
+    row: LogRecord
+    overtaken_by: int | None = None
+
+
 @view
 def lost(evidence: Evidence) -> list[int]:
     """Return the records of transactions that were reported as committed, without a visible copy."""
@@ -49,10 +58,12 @@ def lost(evidence: Evidence) -> list[int]:
 
 
 @view
-def undone(evidence: Evidence) -> list[LogRecord]:
+def undone(evidence: Evidence) -> list[Copy]:
     """Return the visible copies of records of transactions that were reported as aborted."""
     visible = copies(evidence)[Fate.VISIBLE]
-    return [row for each in _ended(evidence, ABORT) for n in each.numbers for row in visible.get(n, ())]
+    return [
+        Copy(n, row) for each in _ended(evidence, ABORT) for n in each.numbers for row in visible.get(n, ())
+    ]
 
 
 def _ended(evidence: Evidence, end: str) -> list[Transaction]:
@@ -71,14 +82,14 @@ def torn(evidence: Evidence) -> list[Transaction]:
 
 
 @view
-def duplicated(evidence: Evidence) -> list[LogRecord]:
+def duplicated(evidence: Evidence) -> list[Copy]:
     """Return the visible copies of records beyond each record's first."""
-    return [row for rows in copies(evidence)[Fate.VISIBLE].values() for row in rows[1:]]
+    return [Copy(n, row) for n, rows in copies(evidence)[Fate.VISIBLE].items() for row in rows[1:]]
 
 
 @view
-def reordered(evidence: Evidence) -> list[tuple[int, LogRecord]]:
-    """Return (the record that was sent later, the first copy behind it) among the visible records of a partition."""
+def reordered(evidence: Evidence) -> list[Copy]:
+    """Return the first visible copies behind a record of their partition and producer that was sent later."""
     first = sorted(
         ((rows[0], n) for n, rows in copies(evidence)[Fate.VISIBLE].items()),
         key=lambda each: (each[0].topic, each[0].partition, each[0].offset),
@@ -90,7 +101,7 @@ def reordered(evidence: Evidence) -> list[tuple[int, LogRecord]]:
         key = row.topic, row.partition, workload.producer_of(n)
         before = highest.get(key, -1)
         if n < before:
-            found.append((before, row))
+            found.append(Copy(n, row, before))
         highest[key] = max(n, before)
     return found
 

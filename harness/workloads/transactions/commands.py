@@ -16,13 +16,16 @@ COMMIT: Final = "commit"
 ABORT: Final = "abort"
 #: The parameter of the workload that says how many transactions are aborted.
 ABORT_PERCENT: Final = "abort_percent"
+FLUSH_PERCENT: Final = 50
 
 
 class Transact(LoadCommand, frozen=True, tag="transact"):
     """Send ``len(values)`` records, numbered from ``first``, in one transaction, and end it with ``end``.
 
-    If ``partitions`` is null, the client chooses. The result of each record is that of its transaction: ok if it ended
-    as the command asks, fail if it certainly ended the other way, and info if the client cannot know.
+    If ``partitions`` is null, the client chooses. With ``flush`` every record has a result before the transaction is
+    ended; without it, an abort may drop records that were not sent. The result of each record is that of its
+    transaction: ok if it ended as the command asks, fail if it certainly ended the other way, and info if the client
+    cannot know.
     """
 
     op: ClassVar[str] = "transact"
@@ -33,6 +36,7 @@ class Transact(LoadCommand, frozen=True, tag="transact"):
     keys: list[str | None]
     values: list[str]
     end: End
+    flush: bool
     partitions: list[int] | None = None
 
     @property
@@ -52,15 +56,16 @@ def transact(spec: TrialSpec, run_id: str, topic: str, numbers: range) -> Transa
         keys=keys_of(workload, numbers),
         values=[value_of(workload, run_id, topic, n) for n in numbers],
         end=end_of(spec, numbers.start),
+        flush=_drawn(spec.seed, "flush", numbers.start) <= FLUSH_PERCENT,
     )
 
 
 def end_of(spec: TrialSpec, first: int) -> End:
     """Return how the transaction whose first record has this number is to end."""
-    return _drawn_end(spec.seed, spec.workload.params.get(ABORT_PERCENT, 0), first)
+    aborts = _drawn(spec.seed, "end", first) <= spec.workload.params.get(ABORT_PERCENT, 0)
+    return ABORT if aborts else COMMIT
 
 
 @lru_cache(maxsize=65_536)
-def _drawn_end(seed: int, abort_percent: int, first: int) -> End:
-    drawn = Dice(seed, f"transaction/{first}").between(1, 100)
-    return ABORT if drawn <= abort_percent else COMMIT
+def _drawn(seed: int, what: str, first: int) -> int:
+    return Dice(seed, f"transaction/{what}/{first}").between(1, 100)

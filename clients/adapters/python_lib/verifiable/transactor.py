@@ -1,8 +1,9 @@
 """The application of a transactional producer: one transaction for each command, as the client's documentation has it.
 
-It begins, sends, and commits or aborts. What it does after an error is what the client lets it do (``way_out``): repeat
-the call, abort, or close the producer and begin with another one of the same transactional id. It never sends a record
-a second time: the next command begins the next transaction.
+It begins, sends, and commits or aborts. It aborts if a call of ``send`` was refused: that record never became part of
+the transaction, so a commit would leave it out. What it does after an error is what the client lets it do
+(``way_out``): repeat the call, abort, or close the producer and begin with another one of the same transactional id. It
+never sends a record a second time: the next command begins the next transaction.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 ATTEMPTS = 5
 #: A client whose calls fail at once would otherwise write events without end.
 ERROR_PAUSE_S = 0.1
+#: How long the application waits for the results of a transaction's records before it ends the transaction anyway.
+FLUSH_S = 10.0
 COMMIT = "commit"
 
 
@@ -56,10 +59,12 @@ class Transactor:
         error = self._begin()
         if error is not None:
             return without_commit, error if is_commit else None
-        self._send(command, sent)
-        if not is_commit:
+        refused = self._send(command, sent)
+        if command["flush"] and refused is None:
+            self._adapter.flush(FLUSH_S)
+        if not is_commit or refused is not None:
             self._abort()
-            return "ok", None
+            return without_commit, refused
         return self._commit()
 
     def _begin(self) -> str | None:
@@ -76,13 +81,17 @@ class Transactor:
             return self._adapter.name_of(error)
         return None
 
-    def _send(self, command: dict[str, Any], sent: _Sent) -> None:
+    def _send(self, command: dict[str, Any], sent: _Sent) -> str | None:
+        """Send the records. Return the error with which the client refused one of them, or None."""
         first, keys, values = command["first"], command["keys"], command["values"]
         partitions = command.get("partitions")
         for index, value in enumerate(values):
             partition = None if partitions is None else partitions[index]
             result = Result(sent, self._id, first + index)
             self._adapter.send(command["topic"], keys[index], value, partition, result)
+            if first + index in sent.errors:
+                return sent.errors[first + index]
+        return None
 
     def _commit(self) -> tuple[str, str | None]:
         error = self._attempted("commit_transaction", self._adapter.commit_transaction)
@@ -146,8 +155,11 @@ class _Sent(Results):
 
     def __init__(self) -> None:
         self.places: dict[int, tuple[int, int]] = {}
+        self.errors: dict[int, str] = {}
 
     def add(self, id: int, row: tuple[Any, ...], op: str = "send") -> None:
-        outcome, _, _, _, n, partition, offset = row
+        outcome, error, _, _, n, partition, offset = row
         if outcome == "ok":
             self.places[n] = partition, offset
+        else:
+            self.errors[n] = str(error)

@@ -123,14 +123,18 @@ class Application:
 
     def _flush(self, command: Flush) -> Generator[Wake, None, None]:
         invoke_ns = self._events.op_invoke("flush", command.id)
-        deadline_ns = invoke_ns + command.timeout_ms * NS_PER_MS
+        done = yield from self.flushed(invoke_ns + command.timeout_ms * NS_PER_MS)
+        self._events.op_complete("flush", command.id, invoke_ns, None if done else "the client is not done")
+
+    def flushed(self, deadline_ns: int) -> Generator[Wake, None, bool]:
+        """Wait until every record that was sent has its result. Return False at the deadline."""
         core = self.producer.core
         batches = core.begin_flush()
         self.may_go_on = lambda: all(map(_is_published, batches))
         while not (done := all(map(_is_published, batches))) and self._events.now_ns < deadline_ns:
             yield deadline_ns
         core.end_flush()
-        self._events.op_complete("flush", command.id, invoke_ns, None if done else "the client is not done")
+        return done
 
     def _close(self, command: Close) -> Generator[Wake, None, None]:
         invoke_ns = self._events.op_invoke("close", command.id)

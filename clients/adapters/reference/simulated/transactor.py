@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Final
 
 from clients.adapters.python_lib.verifiable.adapter import ABORT, CLOSE, REPEAT
-from clients.adapters.python_lib.verifiable.transactor import ATTEMPTS, ERROR_PAUSE_S
+from clients.adapters.python_lib.verifiable.transactor import ATTEMPTS, ERROR_PAUSE_S, FLUSH_S
 from clients.adapters.reference.simulated.events import Events
 from clients.adapters.reference.transaction_errors import name_of, way_out
 from clients.reference.errors import IllegalStateError, SendError, TransactionError
@@ -21,6 +21,7 @@ from harness.workloads.transactions.commands import COMMIT, Transact
 if TYPE_CHECKING:
     from clients.adapters.reference.simulated.application import Application, Wake
 
+FLUSH_NS: Final = int(FLUSH_S * 1000) * NS_PER_MS
 PAUSE_NS: Final = int(ERROR_PAUSE_S * 1000) * NS_PER_MS
 #: What the way out of an error tells about the call.
 OUTCOMES: Final = {REPEAT: Outcome.INFO, ABORT: Outcome.FAIL, CLOSE: Outcome.INFO}
@@ -56,13 +57,16 @@ class Transactor:
             if error is None:
                 places[n] = metadata.partition, metadata.offset
 
+        refused = None
         try:
             yield from self._application.send(command, delivered)
-        except (TransactionError, IllegalStateError):
-            pass  # The end of the transaction meets the same error.
-        if not is_commit:
+        except (TransactionError, IllegalStateError) as raised:
+            refused = name_of(raised)
+        if command.flush and refused is None:
+            yield from self._application.flushed(self._events.now_ns + FLUSH_NS)
+        if not is_commit or refused is not None:
             yield from self._abort()
-            return Outcome.OK, None
+            return (Outcome.FAIL if is_commit else Outcome.OK), refused
         return (yield from self._commit())
 
     def _begin(self) -> Generator[Wake, None, str | None]:

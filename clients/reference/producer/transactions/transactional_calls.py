@@ -31,6 +31,8 @@ TRANSACTION_V2 = 2
 class TransactionalCalls(TransactionalSequences):
     """The calls of one transactional producer. They raise IllegalStateError or TransactionError."""
 
+    request_result: type[TransactionalRequestResult] = TransactionalRequestResult  # a variant replaces it
+
     def __init__(self, config: ProducerConfig, jitter: Jitter, trace: Trace) -> None:
         super().__init__(config, jitter, trace)
         self._feature = (-1, 0)  # the epoch of the features, and the level of transaction.version
@@ -117,7 +119,7 @@ class TransactionalCalls(TransactionalSequences):
         if pending and not pending.is_acked and pending.operation == operation:
             return pending
         self._must_not_be_pending(operation)
-        call = TransactionalRequestResult(operation)
+        call = self.request_result(operation)
         begin(call)
         self._pending_call = call
         return call
