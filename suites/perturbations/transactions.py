@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 from msgspec.structs import replace as changed
 
 from harness.model.evidence import Evidence
+from harness.model.exchanges import Exchange
 from harness.model.rows import LogRecord
 from harness.model.verdicts import Verdict
 from harness.plugins.perturbation import Perturbation
@@ -22,8 +24,12 @@ from harness.workloads.transactions.outcomes import (
     transactions,
 )
 from suites.analysis.promises import TRANSACTIONAL
+from suites.analysis.transacting import commits
+from suites.analysis.way import way
+from suites.checks.transactions.end_overtakes_records import is_given_up, produces
 from suites.perturbations.batches import never_sent, sent_once_more, spots
 from suites.perturbations.exchanges import Spot, settled
+from suites.perturbations.membership.exchanges import with_edits
 from suites.perturbations.perturbation import channels
 
 LOG = channels("log")
@@ -113,6 +119,75 @@ def _swapped(evidence: Evidence, place: int) -> Evidence:
     )
 
 
+class Ending(NamedTuple):
+    """A commit's EndTxn, and the last Produce request that was answered before it on another connection."""
+
+    end: Exchange
+    produce: Exchange
+
+
+def _endings(evidence: Evidence) -> Sequence[Ending]:
+    found = []
+    for span, end in commits(evidence):
+        before = [
+            each
+            for each in produces(evidence)
+            if each.answer is not None
+            and span.begin_ns < each.answer.t_ns < end.request.arrived_ns
+            and each.request.conn != end.request.conn
+        ]
+        if before:
+            found.append(Ending(end, before[-1]))
+    return found
+
+
+def _answer_is_last(evidence: Evidence, each: Ending) -> bool:
+    """Return whether no other answer passed the connection between this one and EndTxn."""
+    answer, at_ns = each.produce.answer, each.end.request.arrived_ns
+    assert answer is not None
+    is_alone = not any(
+        frame.conn == answer.conn and answer.t_ns < frame.t_ns <= at_ns + 1 for frame in evidence.frames
+    )
+    return is_alone and not is_given_up(evidence, each.end, each.produce)
+
+
+def _unanswered_places(evidence: Evidence) -> Sequence[int]:
+    return [at for at, each in enumerate(_endings(evidence)) if _answer_is_last(evidence, each)]
+
+
+def _unanswered(evidence: Evidence, place: int) -> Evidence:
+    """The answer passes the witness when EndTxn has arrived there."""
+    end, produce = _endings(evidence)[place]
+    assert produce.answer is not None
+    later = changed(produce.answer, t_ns=end.request.arrived_ns + 1, received_ns=None)
+    return with_edits(evidence, {id(produce.answer): later})
+
+
+def _overtaken_places(evidence: Evidence) -> Sequence[int]:
+    found = []
+    for at, (end, produce) in enumerate(_endings(evidence)):
+        sent_ns = produce.request.arrived_ns
+        is_direct = way(evidence).sent_ns(produce.request.broker, sent_ns) == sent_ns
+        is_alone = not any(
+            frame.conn == end.request.conn and sent_ns - 1 <= frame.t_ns < end.request.t_ns
+            for frame in evidence.frames
+        )
+        if (
+            is_direct
+            and is_alone
+            and any(span.begin_ns < sent_ns - 1 for span, each in commits(evidence) if each is end)
+        ):
+            found.append(at)
+    return found
+
+
+def _overtaken(evidence: Evidence, place: int) -> Evidence:
+    """EndTxn arrives before the Produce request."""
+    end, produce = _endings(evidence)[place]
+    sooner = changed(end.request, t_ns=produce.request.arrived_ns - 1, received_ns=None)
+    return with_edits(evidence, {id(end.request): sooner})
+
+
 _kind = partial(Perturbation, guarantees=TRANSACTIONAL, verdict=Verdict.FAIL, workloads=OF_TRANSACTIONS)
 
 PERTURBATIONS: tuple[Perturbation, ...] = (
@@ -155,6 +230,22 @@ PERTURBATIONS: tuple[Perturbation, ...] = (
         ("visible-twice",),
         _committed_spots,
         _again,
+    ),
+    _kind(
+        "commit-before-an-answer",
+        channels("frames"),
+        "commits a transaction before the answer to a Produce request",
+        ("end-overtakes-records",),
+        _unanswered_places,
+        _unanswered,
+    ),
+    _kind(
+        "commit-before-a-batch",
+        channels("frames"),
+        "commits a transaction before it sends the last of its Produce requests",
+        ("produced-after-end",),
+        _overtaken_places,
+        _overtaken,
     ),
     _kind(
         "committed-out-of-order",
