@@ -126,7 +126,10 @@ def test_commit_that_has_to_be_aborted():
     outcome, error, events = transacted(client)
     assert (outcome, error) == ("fail", "abort it")
     assert client.done[-2:] == ["commit", "abort"]
-    assert events.steps[-2:] == [("commit_transaction", "fail", "abort it"), ("abort_transaction", "ok", None)]
+    assert events.steps[-2:] == [
+        ("commit_transaction", "fail", "abort it"),
+        ("abort_transaction", "ok", None),
+    ]
 
 
 def test_commit_whose_abort_fails_is_unknown():
