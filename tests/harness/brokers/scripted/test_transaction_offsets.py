@@ -176,6 +176,7 @@ def test_a_group_of_kip_848_checks_the_member_and_its_epoch(client):
     stale = {"generation_id": member.epoch + 1}
     assert producer.commit_offset(2, **who | stale) is ErrorCode.illegal_generation
     assert producer.commit_offset(2, **who | {"member_id": "other"}) is ErrorCode.unknown_member_id
-    assert producer.commit_offset(2) is ErrorCode.unknown_member_id
+    assert producer.commit_offset(2, generation_id=member.epoch) is ErrorCode.unknown_member_id
+    assert producer.commit_offset(3, 1) is OK
     assert producer.end() is OK
-    assert producer.fetched() == (OK, 1)
+    assert (producer.fetched(), producer.fetched(1)) == ((OK, 1), (OK, 3))
