@@ -88,7 +88,9 @@ class ProducerStateEntry:
         self.appended_at_ms = now_ms
 
     def begin_transaction(self, epoch: int) -> None:
-        """Note records of a transaction that have no sequences: offsets."""
+        """Note records of a transaction that have no sequences: offsets. Raises Refused for an old epoch."""
+        if epoch < self.producer_epoch:
+            raise RequestRefused(ErrorCode.invalid_producer_epoch)
         self.producer_epoch, self.in_transaction = epoch, True
 
     def check_marker(self, epoch: int, version: int) -> None:

@@ -127,6 +127,18 @@ def test_a_paused_transaction_coordinator_lets_the_client_try_again(client):
     assert producer.commit_offset(1, group=group) is ErrorCode.coordinator_load_in_progress
 
 
+@pytest.mark.parametrize("release", ["3.9.2", "4.3.1"])
+def test_a_zombie_cannot_commit_into_the_transaction_of_its_successor(client, release):
+    it = client(version=release)
+    zombie = Transactor(it, "x", V1)
+    assert zombie.init() is OK
+    current = begun(it, V1)
+    assert current.commit_offset(7) is OK
+    assert zombie.commit_offset(1) is ErrorCode.invalid_producer_epoch
+    assert current.end() is OK
+    assert current.fetched() == (OK, 7)
+
+
 # Members (KIP-447)
 
 
