@@ -252,6 +252,8 @@ def test_an_error_can_be_injected_into_each_request(client):
     for api, ask in asked.items():
         it.cluster.inject_error(api, ErrorCode.concurrent_transactions, 1)
         assert ask() is CONCURRENT
+    it.cluster.inject_error(Api.PRODUCE, ErrorCode.not_enough_replicas, 1)
+    assert producer.produce(0) is RETRY
     it.cluster.settings.denied_transactional_ids.add("x")
     denied = [*(ask() for ask in asked.values()), producer.produce(0)]
     assert denied == [ErrorCode.transactional_id_authorization_failed] * 5
