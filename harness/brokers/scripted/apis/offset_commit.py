@@ -112,9 +112,9 @@ class Committer:
 
     @property
     def names_no_member(self) -> bool:
-        """True for a producer that commits on nobody's behalf, which needs no member of the group."""
-        is_nobody = self.generation_id == _NO_GENERATION and not self.member_id and self.instance_id is None
-        return self.is_transactional and is_nobody
+        """True for a producer that commits without a member of the group."""
+        is_alone = self.generation_id == _NO_GENERATION and not self.member_id and self.instance_id is None
+        return self.is_transactional and is_alone
 
 
 def _validate(state: ClusterState, request: Request, parts: list[tuple[UUID, Any]]) -> None:
