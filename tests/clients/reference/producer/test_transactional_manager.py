@@ -239,3 +239,64 @@ REACTIONS = {
 def test_each_error_has_the_reaction_of_java(reaction, api, name):
     """PRD-TXN-08, -09, -10, -11."""
     assert reaction_to(api, BY_NAME[name]) is reaction
+
+
+def test_an_upgrade_of_the_protocol_begins_with_a_new_epoch():
+    """KIP-890: the transaction ends as it began, and the next one has an epoch that no earlier request has."""
+    w = World(is_v2=False)
+    w.call("initialize")
+    for _ in range(3):
+        w.answer("", False)
+    w.results[0].take()
+    for name in ("begin", "send"):
+        w.call(name)
+    w.manager.broker_features(2, 2)
+    assert not w.manager.is_v2
+    w.call("begin_commit")
+    assert w.manager.is_v2
+    for _ in range(4):
+        w.answer("", False)
+    add, end, bump = w.sent[2:]
+    assert (add.api, end.api, end.highest) == (Api.ADD_PARTITIONS_TO_TXN, Api.END_TXN, 4)
+    assert (bump.api, bump.priority) == (Api.INIT_PRODUCER_ID, Priority.EPOCH_BUMP)
+    assert w.results[1].is_completed and w.results[1].error is None
+    assert w.manager.producer_id.epoch == 1
+
+
+def test_older_features_change_nothing():
+    w = World(is_v2=True)
+    w.manager.broker_features(0, 1)
+    w.call("initialize")
+    for _ in range(3):
+        w.answer("", False)
+    assert w.manager.is_v2
+
+
+def test_an_unknown_producer_is_fatal_without_a_way_to_a_new_epoch():
+    """KIP-360: coordinators before Kafka 2.5 cannot raise the epoch."""
+    w = World(is_v2=False)
+    w.manager.coordinator_is_ready(can_bump=False)
+    w.call("initialize")
+    for _ in range(3):
+        w.answer("", False)
+    w.results[0].take()
+    for name in ("begin", "send"):
+        w.call(name)
+    w.answer("UNKNOWN_PRODUCER_ID", False)
+    assert w.manager.transaction.is_fatal
+
+
+def test_a_group_that_may_not_be_looked_up_does_not_hold_up_the_abort():
+    w = World(is_v2=True)
+    w.call("initialize")
+    for _ in range(3):
+        w.answer("", False)
+    w.results[0].take()
+    for name in ("begin", "send_offsets"):
+        w.call(name)
+    w.answer("", False)  # the group's coordinator is unknown, so its lookup is queued
+    w.call("begin_abort")
+    w.answer("GROUP_AUTHORIZATION_FAILED", False)
+    assert w.sent[-1].api is Api.FIND_COORDINATOR
+    w.answer("", False)
+    assert w.sent[-1].api is Api.END_TXN and w.results[-1].is_completed and w.results[-1].error is None
