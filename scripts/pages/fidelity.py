@@ -36,6 +36,7 @@ _MEASURED: Final = (
     ("consumer", "4.3.1 x 1", "4000", "60", "3028", "0"),
     ("transactions", "4.3.1 x 1", "5012", "9", "468", "0"),
     ("transactions", "4.3.1 x 1, transaction.version 1", "11000", "6", "322", "0"),
+    ("transactions", "3.9.2 x 1", "8000", "6", "313", "0"),
 )
 
 
