@@ -206,7 +206,9 @@ def hung_up(evidence: Evidence) -> Consequence:
 
 def ended(evidence: Evidence) -> Consequence:
     """Connections with Produce or EndTxn requests that ended during a fault, and whose client asked again elsewhere."""
-    return _on_another(evidence, ("Produce", "EndTxn"), "connections of transactions ended, and others followed")
+    return _on_another(
+        evidence, ("Produce", "EndTxn"), "connections of transactions ended, and others followed"
+    )
 
 
 def left_unheard(evidence: Evidence) -> Consequence:
