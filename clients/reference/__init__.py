@@ -21,11 +21,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from clients.reference.common.group_offsets import ConsumerGroupMetadata, OffsetAndMetadata
     from clients.reference.consumer.consumer_record import ConsumerRecord, ConsumerRecords
     from clients.reference.consumer.coordinator.rebalance_listener import ConsumerRebalanceListener
     from clients.reference.consumer.errors import ConsumerError
-    from clients.reference.consumer.subscription.positions import OffsetAndMetadata
-    from clients.reference.errors import SendError
+    from clients.reference.errors import ProducerFencedError, SendError, TransactionError
     from clients.reference.producer.interceptors import ProducerInterceptor, ProducerRecord
     from clients.reference.producer.producer_batch import RecordMetadata
     from clients.reference.producer.serializers import Serializer
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ConsumerError",
+    "ConsumerGroupMetadata",
     "ConsumerRebalanceListener",
     "ConsumerRecord",
     "ConsumerRecords",
@@ -43,12 +44,14 @@ __all__ = [
     "KafkaProducer",
     "MetricName",
     "OffsetAndMetadata",
+    "ProducerFencedError",
     "ProducerInterceptor",
     "ProducerRecord",
     "RecordFuture",
     "RecordMetadata",
     "SendError",
     "Serializer",
+    "TransactionError",
 ]
 
 _WHERE = {
@@ -57,7 +60,10 @@ _WHERE = {
     "ConsumerRecord": "consumer.consumer_record",
     "ConsumerRecords": "consumer.consumer_record",
     "KafkaConsumer": "transport.kafka_consumer",
-    "OffsetAndMetadata": "consumer.subscription.positions",
+    "ConsumerGroupMetadata": "common.group_offsets",
+    "OffsetAndMetadata": "common.group_offsets",
+    "ProducerFencedError": "errors",
+    "TransactionError": "errors",
     "KafkaProducer": "transport.kafka_producer",
     "MetricName": "telemetry.metrics",
     "ProducerInterceptor": "producer.interceptors",

@@ -78,7 +78,42 @@ class RecordTooLargeError(SendError):
     name = "MESSAGE_TOO_LARGE"
 
 
+class TransactionAbortedError(SendError):
+    """The record was never sent, because its transaction was aborted or must be (PRD-TXN-18)."""
+
+    name = "TRANSACTION_ABORTABLE"
+
+
 class ProducerClosedError(SendError):
     """The producer was closed before the record had a result (PRD-CLS-04, PRD-CLS-07)."""
 
     name = "NETWORK_EXCEPTION"
+
+
+class TransactionError(KafkaTrialError):
+    """A transaction failed. ``name`` is Kafka's name of the error.
+
+    If it ``is_fatal``, only close() is left (PRD-TXN-19). Otherwise abort_transaction() makes the producer usable again
+    (PRD-TXN-07).
+    """
+
+    is_fatal = False
+
+    def __init__(self, error: KafkaError, code: str, template: str, /, **params: object) -> None:
+        super().__init__(code, template, hint=None, **params)
+        self.error = error
+        self.name = error.name
+
+    def again(self) -> TransactionError:
+        """Return an equal error, for another call that fails for the same reason."""
+        return type(self)(self.error, self.code, self.template, **self.params)
+
+
+class FatalTransactionError(TransactionError):
+    """The producer cannot have another transaction (PRD-TXN-09, -19)."""
+
+    is_fatal = True
+
+
+class ProducerFencedError(FatalTransactionError):
+    """Another producer with the same transactional.id has taken over (PRD-TXN-01, -08)."""

@@ -5,7 +5,7 @@ A machine is a table (state, event) -> next state. A missing entry is an illegal
 machine defines what else happens during a transition. Tests compare every pair with the oracle
 (``suites/oracle``), which is written from Kafka's sources and names the source of each transition.
 
-There are five machines:
+There are six machines:
 
 * CONNECTION, one per node (ClusterConnectionStates, KIP-35): a node is usable only after it has reported its API
   versions. A failed authentication passes through DISCONNECTED. Forgetting a node is not the same as disconnecting it
@@ -18,6 +18,8 @@ There are five machines:
 * SEQUENCE, one per partition of an idempotent producer (not an enum in Java, but the same rules): whether new batches
   may be sent, only the lowest unacknowledged batch may be sent, or none until it is known whether the sequence is
   unbroken.
+* TRANSACTION, one per producer with a transactional.id (TransactionManager.State): which calls the application may
+  make, and what an error leaves. It includes the states of PRODUCER_ID, which such a producer does not have.
 * LIFE, one per producer: open, closing (draining), closed.
 """
 
@@ -202,6 +204,73 @@ PRODUCER_ID: Machine[ProducerIdState, ProducerIdEvent] = Machine(
         (_P.INITIALIZING, _PE.FATAL): _P.FATAL_ERROR,
         (_P.READY, _PE.FATAL): _P.FATAL_ERROR,
         (_P.ABORTABLE_ERROR, _PE.FATAL): _P.FATAL_ERROR,
+    },
+)
+
+
+class TransactionState(Named):
+    """States of TRANSACTION, one machine per transactional producer. FATAL_ERROR is terminal.
+
+    ABORTABLE_ERROR lasts until the application aborts the transaction, or until a refusal of the producer id has been
+    reported.
+    """
+
+    UNINITIALIZED = "UNINITIALIZED"
+    INITIALIZING = "INITIALIZING"
+    READY = "READY"
+    IN_TRANSACTION = "IN_TRANSACTION"
+    COMMITTING_TRANSACTION = "COMMITTING_TRANSACTION"
+    ABORTING_TRANSACTION = "ABORTING_TRANSACTION"
+    ABORTABLE_ERROR = "ABORTABLE_ERROR"
+    FATAL_ERROR = "FATAL_ERROR"
+
+
+class TransactionEvent(Named):
+    """The events of TRANSACTION: the application's four calls, how they end, and the two kinds of errors.
+
+    BUMP ends a transaction after which the producer needs a new epoch first (KIP-360).
+    """
+
+    INITIALIZE = "initialize"
+    INITIALIZED = "initialized"
+    BEGIN = "begin"
+    COMMIT = "commit"
+    ABORT = "abort"
+    COMPLETED = "completed"
+    BUMP = "bump"
+    ABORTABLE = "abortable"
+    BATCHES_ABORTED = "batches-aborted"
+    FATAL = "fatal"
+
+
+_T, _TE = TransactionState, TransactionEvent
+TRANSACTION: Machine[TransactionState, TransactionEvent] = Machine(
+    "transaction",
+    _T.UNINITIALIZED,
+    {
+        (_T.UNINITIALIZED, _TE.INITIALIZE): _T.INITIALIZING,
+        (_T.INITIALIZING, _TE.INITIALIZED): _T.READY,
+        (_T.READY, _TE.BEGIN): _T.IN_TRANSACTION,
+        (_T.IN_TRANSACTION, _TE.COMMIT): _T.COMMITTING_TRANSACTION,
+        (_T.IN_TRANSACTION, _TE.ABORT): _T.ABORTING_TRANSACTION,
+        (_T.ABORTABLE_ERROR, _TE.ABORT): _T.ABORTING_TRANSACTION,
+        (_T.COMMITTING_TRANSACTION, _TE.COMPLETED): _T.READY,
+        (_T.ABORTING_TRANSACTION, _TE.COMPLETED): _T.READY,
+        (_T.COMMITTING_TRANSACTION, _TE.BUMP): _T.INITIALIZING,
+        (_T.ABORTING_TRANSACTION, _TE.BUMP): _T.INITIALIZING,
+        (_T.INITIALIZING, _TE.ABORTABLE): _T.ABORTABLE_ERROR,
+        (_T.IN_TRANSACTION, _TE.ABORTABLE): _T.ABORTABLE_ERROR,
+        (_T.COMMITTING_TRANSACTION, _TE.ABORTABLE): _T.ABORTABLE_ERROR,
+        (_T.ABORTABLE_ERROR, _TE.ABORTABLE): _T.ABORTABLE_ERROR,
+        (_T.ABORTING_TRANSACTION, _TE.ABORTABLE): _T.ABORTING_TRANSACTION,
+        (_T.ABORTABLE_ERROR, _TE.BATCHES_ABORTED): _T.UNINITIALIZED,
+        (_T.UNINITIALIZED, _TE.FATAL): _T.FATAL_ERROR,
+        (_T.INITIALIZING, _TE.FATAL): _T.FATAL_ERROR,
+        (_T.READY, _TE.FATAL): _T.FATAL_ERROR,
+        (_T.IN_TRANSACTION, _TE.FATAL): _T.FATAL_ERROR,
+        (_T.COMMITTING_TRANSACTION, _TE.FATAL): _T.FATAL_ERROR,
+        (_T.ABORTING_TRANSACTION, _TE.FATAL): _T.FATAL_ERROR,
+        (_T.ABORTABLE_ERROR, _TE.FATAL): _T.FATAL_ERROR,
     },
 )
 

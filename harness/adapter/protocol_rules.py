@@ -23,6 +23,7 @@ from harness.limits.parsed import UNREADABLE, cut, why, within
 from harness.model.consumer_contract import ConsumerCommand, RecordsConsumed
 from harness.model.contract import (
     CONTRACT_VERSION,
+    STEP_OPS,
     WHOLE_OPS,
     AnyEvent,
     ClientEvent,
@@ -279,6 +280,9 @@ class ProtocolRules:
         return command
 
     def _whole_op(self, event: OpInvoke | OpComplete) -> None:
+        if event.op in STEP_OPS:
+            self._step(event)
+            return
         kind = _WHOLE.get(event.op)
         if kind is None:
             raise RuleBroken(
@@ -292,6 +296,17 @@ class ProtocolRules:
             raise RuleBroken(
                 "command-unasked",
                 "{event} names {op} {id}, but no such command was sent",
+                event=_name(event),
+                op=event.op,
+                id=event.id,
+            )
+
+    def _step(self, event: OpInvoke | OpComplete) -> None:
+        command = self._commands.get(event.id)
+        if not isinstance(command, LoadCommand) or event.op not in command.steps:
+            raise RuleBroken(
+                "step-unasked",
+                "{event} names {op} with id {id}, but no command with that id has this step",
                 event=_name(event),
                 op=event.op,
                 id=event.id,
@@ -340,6 +355,8 @@ class ProtocolRules:
                 id=event.id,
                 rows=rows,
             )
+        if event.op in STEP_OPS:
+            return
         if event.id in self._answered:
             raise RuleBroken(
                 "answered-twice", "op_complete answers {op} {id} a second time", op=event.op, id=event.id

@@ -20,7 +20,7 @@ from kio.schema.errors import ErrorCode
 
 from harness.brokers import settings
 from harness.brokers.accepts import Accepts
-from harness.brokers.admin import TIMEOUT_S, Admin
+from harness.brokers.admin import LATEST, TIMEOUT_S, Admin
 from harness.brokers.alterations import Alterations
 from harness.brokers.connection import require
 from harness.brokers.contents import Contents
@@ -144,6 +144,20 @@ class LocalCluster:
     async def read_log(self, topic: str, meter: Meter | None = None) -> list[LogRecord]:
         """Return every record of the topic, ordered by partition and offset (:mod:`harness.brokers.log_reader`)."""
         return await read_log(self.admin, topic, meter)
+
+    async def is_stable(self, topic: str) -> bool:
+        """Return whether no transaction of the topic is open: each partition is stable up to its high watermark."""
+
+        async def is_stable() -> bool:
+            ends = self.admin.list_offsets
+            return all(
+                [
+                    await ends(topic, each, LATEST, committed=True) == await ends(topic, each, LATEST)
+                    for each in await self.admin.partitions(topic)
+                ]
+            )
+
+        return await insist(f"finding open transactions of {topic!r}", TIMEOUT_S, is_stable)
 
     def came_to(self, lane: int) -> list[tuple[int, int]]:
         """Return (node id, source port) of each connection to a lane's listeners since the last call.

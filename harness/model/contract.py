@@ -62,13 +62,15 @@ class LoadCommand(msgspec.Struct, frozen=True, tag_field="cmd"):
     """A load command: perform ``count`` elements of the work, numbered from ``first``.
 
     Each workload has its own subclass. ``op`` is the name of the work on one element in events, and ``element`` is its
-    name in messages. ``columns`` are the result columns besides those that every result has. Each element is invoked
-    once and has at most one result.
+    name in messages. ``columns`` are the result columns besides those that every result has. ``steps`` are the calls,
+    of ``STEP_OPS``, by which the client may get there: it reports each of them with the command's id, as one row, as
+    often as it makes it. Each element is invoked once and has at most one result.
     """
 
     op: ClassVar[str]
     element: ClassVar[str]
     columns: ClassVar[tuple[str, ...]] = ()
+    steps: ClassVar[tuple[str, ...]] = ()
 
     id: int
     topic: str
@@ -96,8 +98,11 @@ class Close(msgspec.Struct, frozen=True, tag="close", tag_field="cmd"):
 
 Command = Configure | LoadCommand | Flush | Close | ConsumerCommand
 
+#: The calls that are steps of a load command.
+STEP_OPS = ("init_transactions", "begin_transaction", "commit_transaction", "abort_transaction")
+
 #: The ops that do not work on elements.
-WHOLE_OPS = ("flush", "close", *CONSUMER_OPS)
+WHOLE_OPS = ("flush", "close", *STEP_OPS, *CONSUMER_OPS)
 
 
 class StartupComplete(Event, frozen=True, kw_only=True, tag="startup_complete"):

@@ -140,6 +140,9 @@ class Cluster(Protocol):
         Raises OverLimit if the log holds more than ``meter`` allows.
         """
 
+    async def is_stable(self, topic: str) -> bool:
+        """Return whether no transaction of the topic is open: each partition is stable up to its high watermark."""
+
     async def partitions(self, topic: str) -> list[int]:
         """Return the partitions of a topic; empty if the topic does not exist."""
 

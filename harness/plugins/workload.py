@@ -77,6 +77,11 @@ def nothing_essential(_: Guarantee) -> tuple[str, ...]:
     return ()
 
 
+def no_identity(_topic: str, _name: str) -> Config:
+    """Return no settings: a client id is enough."""
+    return {}
+
+
 def size(spec: TrialSpec) -> dict[str, str]:
     """Return the number of elements and of the topic's partitions, in words."""
     load, kind = spec.workload, spec.workload.kind
@@ -114,6 +119,10 @@ class WorkloadKind:
     If the clients consume, ``members`` returns the places with which the trial's group begins, each with its client,
     and ``begin`` the first command of each of them, given the trial's topic. ``command`` then makes the records that
     the harness writes.
+
+    ``identity`` returns settings that each producer has for itself, given the trial's topic and its name. If
+    ``stable_within_ms`` is not None, the harness reads the log only when no transaction is open, and waits for that
+    for at most as long as it returns.
     """
 
     name: str
@@ -142,6 +151,8 @@ class WorkloadKind:
     setting_meanings: Mapping[str, str] = field(default_factory=dict)
     members: Callable[[TrialSpec], Mapping[str, ClientRef]] | None = None
     begin: Callable[[TrialSpec, str], Subscribe | Assign] | None = None
+    identity: Callable[[str, str], Config] = no_identity
+    stable_within_ms: Callable[[TrialSpec], int] | None = None
 
     @property
     def element(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
 
@@ -116,15 +117,16 @@ class Casting:
             upgrades=spec.upgrades,
         )
 
-    def producers(self) -> Producers:
-        """Return the producers of the trial's load."""
+    def producers(self, topic: str) -> Producers:
+        """Return the producers of the trial's load, whose first topic is ``topic``."""
         return Producers(
             {
                 name: self._conversation(
                     name, heard_as(self._names, name, self._hear), Conversation, self._spec.client
                 )
                 for name in self._names
-            }
+            },
+            partial(self._kind.identity, topic),
         )
 
     def traces(self) -> tuple[Any, ...]:

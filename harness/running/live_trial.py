@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -64,6 +64,7 @@ from harness.trial.script import (
 
 STARTUP_TIMEOUT_S = 60.0
 LAST_ROWS_S = 10.0
+STABLE_POLL_S = 0.2
 #: An adapter reads commands regardless of what its client does. If it reads none for this long, it is stuck.
 HAND_OVER_S = 30.0
 
@@ -106,7 +107,7 @@ class LiveTrial:
         self._meter = Meter(str(spec.client), load.records, load.largest_bytes, topics * load.partitions)
         self._casting = Casting(spec, clients, folder, folder / OWN, self._meter, self._hear)
         members = self._casting.members(cluster.contents, topic)
-        self._cast: Cast = members or self._casting.producers()
+        self._cast: Cast = members or self._casting.producers(topic)
         mine = LiveLane(lane.proxies, lane.witness, cluster, topic, spec.workload.partitions, members)
         self._injector = Injector(spec.faults, mine)
         self._phases = Phases()
@@ -184,7 +185,16 @@ class LiveTrial:
         await self._witnessed_to_the_end()
         await self._lane.assert_pristine()
         self._assert_nobody_came_around()
+        if self._kind.stable_within_ms is not None:
+            await self._stable(topics, self._kind.stable_within_ms(self._spec))
         self._log = [row for topic in topics for row in await self._cluster.read_log(topic, self._meter)]
+
+    async def _stable(self, topics: Sequence[str], timeout_ms: int) -> None:
+        """Wait until no transaction of the topics is open, for at most this time."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_ms / 1000):
+                while not all([await self._cluster.is_stable(topic) for topic in topics]):  # noqa: ASYNC110
+                    await asyncio.sleep(STABLE_POLL_S)
 
     @property
     def active_faults(self) -> list[str]:

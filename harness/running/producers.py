@@ -22,10 +22,15 @@ T = TypeVar("T")
 
 
 class Producers:
-    """Conversations by the name of their producer: an async context manager that ends all of them at exit."""
+    """Conversations by the name of their producer: an async context manager that ends all of them at exit.
 
-    def __init__(self, conversations: Mapping[str, Conversation]) -> None:
-        self._of = dict(conversations)
+    ``identity`` returns the settings that the producer of a name has for itself.
+    """
+
+    def __init__(
+        self, conversations: Mapping[str, Conversation], identity: Callable[[str], Mapping[str, Setting]]
+    ) -> None:
+        self._of, self._identity = dict(conversations), identity
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
@@ -55,7 +60,13 @@ class Producers:
         """Configure each producer with these settings, ``own`` under the client's names, and its name as client id."""
         return await asyncio.gather(
             *(
-                each.configure(run_id, name, {**config, "client.id": name}, role=role, own=own)
+                each.configure(
+                    run_id,
+                    name,
+                    {**config, **self._identity(name), "client.id": name},
+                    role=role,
+                    own=own,
+                )
                 for name, each in self._of.items()
             )
         )

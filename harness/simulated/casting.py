@@ -79,7 +79,7 @@ class Casting:
             self._hear(event)
 
         for name in names:
-            own = {**config, "client.id": name}
+            own = {**config, **self._workload.identity(self._topic, name), "client.id": name}
             started = self._started(kind, name, own, network, heard_as(names, name, hear))
             producers.add(name, cast(SimulatedClient, started))
         return producers

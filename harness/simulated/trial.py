@@ -125,6 +125,7 @@ class SimulatedTrial:
         addresses = {node_id: (f"broker-{node_id}", 9092) for node_id in range(1, nodes + 1)}
         dice = Dice(spec.seed, f"{spec.scenario}/cluster")
         cluster = ScriptedCluster(version, addresses, dice, wall_ms_at_zero=WALL_MS_AT_ZERO)
+        cluster.use(self._scheduler)
         network = self._network = Network(self._scheduler, cluster, addresses)
         lane = SimulatedLane(network.proxies, cluster, self._topic, self._scheduler, network.rules)
         self._lane = lane
@@ -140,6 +141,8 @@ class SimulatedTrial:
         self._client.finish()
         self._client_ns = None
         self._until(lambda: not any(proxy.connections for proxy in network.proxies), LAST_ROWS_MS)
+        if self._workload.stable_within_ms is not None:
+            self._until(lambda: all(map(cluster.is_stable, topics)), self._workload.stable_within_ms(spec))
         self._log = [row for topic in topics for row in cluster.read_log(topic)]
 
     def _start(self, network: Network, bootstrap: str) -> None:

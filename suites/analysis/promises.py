@@ -9,6 +9,8 @@ AT_LEAST_ONCE = frozenset({Guarantee.AT_LEAST_ONCE})
 #: Those that a consumer keeps by when it commits.
 BY_COMMITS = AT_LEAST_ONCE | {Guarantee.AT_MOST_ONCE}
 EXACTLY_ONCE = frozenset({Guarantee.IDEMPOTENT, Guarantee.TRANSACTIONAL})
+#: That of the workload of transactions.
+TRANSACTIONAL = frozenset({Guarantee.TRANSACTIONAL})
 DURABLE = AT_LEAST_ONCE | EXACTLY_ONCE
 EVERY = frozenset(Guarantee)
 

@@ -23,9 +23,10 @@ from suites.oracle.member import MEMBER
 from suites.oracle.membership import MEMBERSHIP
 from suites.oracle.producer_id import PRODUCER_ID
 from suites.oracle.sequence import SEQUENCE
+from suites.oracle.transaction import TRANSACTION
 
 MACHINES: Mapping[str, MachineOracle] = {
-    oracle.name: oracle for oracle in (CONNECTION, BATCH, PRODUCER_ID, SEQUENCE, LIFE)
+    oracle.name: oracle for oracle in (CONNECTION, BATCH, PRODUCER_ID, TRANSACTION, SEQUENCE, LIFE)
 }
 """The machines of a producer, by name."""
 

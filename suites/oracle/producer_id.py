@@ -1,11 +1,11 @@
-"""The identity of an idempotent producer, from TransactionManager.State without its transactions."""
+"""The identity of a producer without transactions, from those states of TransactionManager.State that it can take."""
 
 from __future__ import annotations
 
 from suites.oracle.machine import LeftOut, MachineOracle, Move
 
 _ANY_TO_FATAL = "TransactionManager.State#isTransitionValid: FATAL_ERROR is valid from every state"
-_TRANSACTIONS = "The reference client has no transactions."
+_TRANSACTIONS = "A producer with a transactional.id has the machine ``transaction`` instead."
 
 PRODUCER_ID = MachineOracle(
     name="producer-id",

@@ -56,6 +56,7 @@ class Simulation:
         self.cluster = ScriptedCluster(
             version, self.addresses, Dice(0, "bench"), wall_ms_at_zero=WALL_MS_AT_ZERO
         )
+        self.cluster.use(self.scheduler)
         self.cluster.create_topic(TOPIC, partitions, topic_config, replication_factor)
         self.network = Network(self.scheduler, self.cluster, self.addresses, names)
         self.selector = selector(self.network, components.channel)

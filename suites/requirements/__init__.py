@@ -21,10 +21,11 @@ from suites.requirements.liveness import LIVENESS
 from suites.requirements.metadata import METADATA
 from suites.requirements.plugins import PLUGINS
 from suites.requirements.sender import SENDER
+from suites.requirements.transactions import TRANSACTIONS
 
 __all__ = ["CLIENT_GROUPS", "CONSUMER_GROUPS", "GROUPS", "Behaviour", "Group", "behaviours"]
 
-#: The 135 behaviours of networking, metadata, producer and configuration.
+#: The 155 behaviours of networking, metadata, producer and configuration.
 CLIENT_GROUPS = (
     CONNECTIONS,
     IN_FLIGHT,
@@ -37,6 +38,7 @@ CLIENT_GROUPS = (
     EXPIRY,
     FINAL_STATE,
     IDEMPOTENCE,
+    TRANSACTIONS,
     CLOSING,
     CONFIGURATION,
 )

@@ -50,8 +50,7 @@ CLOSING = Group(
             "PRD-CLS-06",
             "close() aborts an open transaction.",
             "Sender",
-            "clients/reference/producer/sender.py: Sender.abort_undrained",
-            not_yet="there are no transactions yet",
+            "clients/reference/producer/transactions/transactional_calls.py: TransactionalCalls.abort_to_close",
         ),
         should(
             "PRD-CLS-07",

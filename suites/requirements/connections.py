@@ -130,7 +130,7 @@ CONNECTIONS = Group(
             "NET-CON-16",
             "The group coordinator has its own connection, so that data cannot delay a heartbeat.",
             "AbstractCoordinator",
-            "clients/reference/network/network_client.py: coordinator_node",
+            "clients/reference/network/node_addresses.py: coordinator_node",
             "clients/reference/network/network_client.py: NetworkClient.add_node",
         ),
     ),

@@ -5,9 +5,9 @@ that contains no client code plays the plan on one side at a time (:mod:`.player
 the scripted one (:mod:`.scripted_side`). The results are normalised (:mod:`.observed`) and compared (:mod:`.compare`).
 A table lists the permitted differences with their reasons (:mod:`.differences`).
 
-Plans are about producing (:mod:`.plans`), reading (:mod:`.reading_plans`), classic groups (:mod:`.classic_plans`) or
-groups of KIP-848 (:mod:`.consumer_plans`). A request that waits is answered by a later step, and both sides must answer
-it at the same one.
+Plans are about producing (:mod:`.plans`), reading (:mod:`.reading_plans`), classic groups (:mod:`.classic_plans`),
+groups of KIP-848 (:mod:`.consumer_plans`) or transactions (:mod:`.transaction_plans`). A request that waits is answered
+by a later step, and both sides must answer it at the same one.
 
 ``python -m testkit.fidelity --plans 200`` prints the figures.
 """

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
-from testkit.fidelity import classic_plans, consumer_plans, plans, reading_plans
+from testkit.fidelity import classic_plans, consumer_plans, plans, reading_plans, transaction_plans
 from testkit.fidelity.session import Figures, compare
 from testkit.fidelity.steps import FidelityPlan
 
@@ -22,6 +22,7 @@ KINDS: Final[Mapping[str, Callable[[int, str, int], FidelityPlan]]] = {
     "reading": reading_plans.draw,
     "classic": classic_plans.draw,
     "consumer": consumer_plans.draw,
+    "transactions": transaction_plans.draw,
 }
 
 
@@ -36,6 +37,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--version", default="4.3.1")
     parser.add_argument("--nodes", type=int, default=1, choices=(1, 3))
+    parser.add_argument("--transaction-version", type=int, help="the level of that feature in both clusters")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args(argv)
     seeds = range(given.first_seed, given.first_seed + given.plans)
@@ -43,7 +45,9 @@ def main(argv: list[str]) -> int:
     if given.kind == "produce":
         drawn += [plans.draw_outage(seed, given.version, given.nodes) for seed in seeds[: given.outages]]
     with tempfile.TemporaryDirectory() as folder:
-        figures = asyncio.run(compare(given.version, given.nodes, drawn, Path(folder)))
+        figures = asyncio.run(
+            compare(given.version, given.nodes, drawn, Path(folder), given.transaction_version)
+        )
     sys.stdout.write(json.dumps(_numbers(figures), indent=1) + "\n" if given.json else _text(figures))
     return 1 if figures.unknown else 0
 

@@ -47,7 +47,7 @@ KNOWN: Final[tuple[KnownDifference, ...]] = (
         "features",
         "ApiVersions",
         "*features*",
-        "No client under trial reads the features of a cluster (KIP-584).",
+        "The scripted brokers have one feature, transaction.version, because clients follow no other (KIP-584).",
     ),
 )
 
@@ -59,10 +59,26 @@ NOT_PLAYED: Final[tuple[tuple[str, str], ...]] = (
         " connection.",
     ),
     (
-        "Transactional batches with a transactional id",
-        "Transactions are not scripted: INVALID_TXN_STATE. Real brokers distinguish unknown ids from fenced ones,"
-        " remember the sequence of rejected batches, and from Produce 12 on add the partition to the transaction"
-        " themselves.",
+        "Requests while a transaction's markers are being written",
+        "How long that takes is a matter of time, so plans wait for the end of each transaction. The scripted brokers'"
+        " own tests cover it, with a delay that they choose.",
+    ),
+    (
+        "Batches with an epoch that the transaction coordinator has not given",
+        "A partition accepts them outside of a transaction, and later refuses the marker of one. The transaction then"
+        " stays prepared until its coordinator changes. The scripted brokers' own tests cover it.",
+    ),
+    (
+        "Timeouts of transactions, expiry of transactional ids",
+        "A real broker looks for them every ten seconds and every hour, a scripted one acts exactly in time.",
+    ),
+    (
+        "Exhausted epochs of a transactional id",
+        "A plan would need 32,767 transactions. The scripted brokers' own tests cover them.",
+    ),
+    (
+        "Markers that a leader cannot replicate",
+        "A real coordinator writes them again every 30 seconds. A scripted one waits, and writes one.",
     ),
     (
         "The first InitProducerId after a broker's start",

@@ -98,12 +98,18 @@ class Membership:
             case _:
                 return self._member(group, member_id).member_id
 
-    def _name(self, group: str) -> str:
+    def identity(self, group: str, label: str, member_id: str) -> tuple[str, int]:
+        """Return the member id and the generation that a member sends."""
+        return self._id(group, label, member_id), self._member(group, label).generation
+
+    def name(self, group: str) -> str:
+        """Return the brokers' name of a group."""
         name = self._peer.name(group)
         self._peer.labels.names[name] = group
         return name
 
-    async def _node(self, group: str, node: int) -> int:
+    async def node(self, group: str, node: int) -> int:
+        """Return the node of a target: the coordinator of a group, or another one."""
         found = await self._peer.side.coordinator(self._peer.name(group) or "none", 0)
         return found if node == COORDINATOR else found % self._peer.plan.nodes + 1
 
@@ -111,7 +117,7 @@ class Membership:
         self, api: Api, step: Any, take: Callable[[Any], Plain] | None = None, **values: Any
     ) -> Plain:
         group = step.group if hasattr(step, "group") else step.groups[0]
-        node = await self._node(group, step.node)
+        node = await self.node(group, step.node)
         return await self._peer.begin(api, step.version, node, take or self._peer.plainly, **values)
 
     # Classic groups
@@ -123,7 +129,7 @@ class Membership:
             Api.JOIN_GROUP,
             step,
             partial(self._joined, step),
-            group_id=self._name(step.group),
+            group_id=self.name(step.group),
             session_timeout=timedelta(milliseconds=step.session_timeout_ms),
             rebalance_timeout=timedelta(milliseconds=step.rebalance_timeout_ms),
             member_id=self._id(step.group, step.member, step.member_id),
@@ -158,7 +164,7 @@ class Membership:
         return await self._begin(
             Api.SYNC_GROUP,
             step,
-            group_id=self._name(step.group),
+            group_id=self.name(step.group),
             generation_id=known.generation + step.ahead,
             member_id=self._id(step.group, step.member, step.member_id),
             group_instance_id=step.instance,
@@ -175,7 +181,7 @@ class Membership:
         return await self._begin(
             Api.HEARTBEAT,
             step,
-            group_id=self._name(step.group),
+            group_id=self.name(step.group),
             generation_id=self._member(step.group, step.member).generation + step.ahead,
             member_id=self._id(step.group, step.member, step.member_id),
             group_instance_id=step.instance,
@@ -207,7 +213,7 @@ class Membership:
             Api.LEAVE_GROUP,
             step,
             left,
-            group_id=self._name(step.group),
+            group_id=self.name(step.group),
             member_id=ids[0],
             members=tuple(
                 make(kind("MemberIdentity"), member_id=each, group_instance_id=instance, reason=None)
@@ -221,7 +227,7 @@ class Membership:
         return await self._begin(
             Api.DESCRIBE_GROUPS,
             step,
-            groups=tuple(self._name(group) for group in step.groups),
+            groups=tuple(self.name(group) for group in step.groups),
             include_authorized_operations=False,
         )
 
@@ -233,7 +239,7 @@ class Membership:
         return await self._begin(
             Api.OFFSET_COMMIT,
             step,
-            group_id=self._name(step.group),
+            group_id=self.name(step.group),
             generation_id_or_member_epoch=-1 if step.ahead is None else known.generation + step.ahead,
             member_id=self._id(step.group, step.member, step.member_id),
             group_instance_id=step.instance,
@@ -273,7 +279,7 @@ class Membership:
                 )
                 for label in dict.fromkeys(label for label, _ in step.parts)
             )
-        values: dict[str, Any] = {"group_id": self._name(step.groups[0]), "topics": topics}
+        values: dict[str, Any] = {"group_id": self.name(step.groups[0]), "topics": topics}
         if step.version >= 8:
             values = {"groups": tuple(self._group_asked(step, group, topics) for group in step.groups)}
         return await self._begin(Api.OFFSET_FETCH, step, require_stable=step.require_stable, **values)
@@ -287,7 +293,7 @@ class Membership:
                 "member_epoch": known.generation + step.ahead,
             }
         kind = self._peer.request_class(Api.OFFSET_FETCH, step.version, "OffsetFetchRequestGroup")
-        return make(kind, group_id=self._name(group), topics=topics, **who)
+        return make(kind, group_id=self.name(group), topics=topics, **who)
 
     # Groups of KIP-848
 
@@ -304,7 +310,7 @@ class Membership:
             Api.CONSUMER_GROUP_HEARTBEAT,
             step,
             partial(self._beaten, step),
-            group_id=self._name(step.group),
+            group_id=self.name(step.group),
             member_id=self._id(step.group, step.member, step.member_id),
             member_epoch=known.generation + step.ahead if step.epoch is None else step.epoch,
             instance_id=step.instance,
@@ -337,6 +343,6 @@ class Membership:
         return await self._begin(
             Api.CONSUMER_GROUP_DESCRIBE,
             step,
-            group_ids=tuple(self._name(group) for group in step.groups),
+            group_ids=tuple(self.name(group) for group in step.groups),
             include_authorized_operations=False,
         )

@@ -40,6 +40,9 @@ _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "partition_responses": ("index",),
     "members": ("member_id",),
     "topic_partitions": ("topic_id",),
+    "results_by_topic_v3_and_below": ("name",),
+    "topic_results": ("name",),
+    "results_by_partition": ("partition_index",),
 }
 _SETS: Final = frozenset({"replica_nodes", "isr_nodes", "offline_replicas", "subscribed_topic_names"})
 #: A member id that the plan's members were not told, because their request was not answered.

@@ -23,6 +23,8 @@ from testkit.fidelity.peer import Peer
 from testkit.fidelity.reading import Reading
 from testkit.fidelity.reading_steps import ReadingStep
 from testkit.fidelity.sides import Side
+from testkit.fidelity.transacting import Transacting
+from testkit.fidelity.transaction_steps import TransactionStep
 
 #: An id that no producer of any side has.
 _UNKNOWN_PRODUCER: Final = 2**40
@@ -66,6 +68,7 @@ class _Player(Peer):
         self.producer_ids: dict[int, int] = {}
         self.reading = Reading(self)
         self.membership = Membership(self)
+        self.transacting = Transacting(self, self.membership)
 
     async def play(self, expected: Arrivals | None) -> Played:
         for topic in self.plan.topics:
@@ -100,6 +103,8 @@ class _Player(Peer):
             return await self.reading.step(step)
         if isinstance(step, GroupStep):
             return await self.membership.step(step)
+        if isinstance(step, TransactionStep):
+            return await self.transacting.step(step)
         match step:
             case s.ApiVersions():
                 return await self.api_versions(step)

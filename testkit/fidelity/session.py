@@ -17,12 +17,13 @@ from testkit.fidelity.steps import FidelityPlan
 #: Some plans send batches that are days old. With Kafka's own interval, it remembers their producers for ten minutes.
 #: Empty groups are not deleted during a session. With one thread for requests, and one partition for all groups, what
 #: is sent first is handled first. Without an interval and a thread of its own for the assignor, an assignment of a
-#: group of KIP-848 is made when a heartbeat needs it.
+#: group of KIP-848 is made when a heartbeat needs it. Its members stay during a plan, however slow the machine is.
 CONFIG: Final = {
     "producer.id.expiration.check.interval.ms": "600000",
     "num.io.threads": "1",
     "offsets.topic.num.partitions": "1",
     "offsets.retention.check.interval.ms": "86400000",
+    "group.consumer.session.timeout.ms": "60000",
     "group.consumer.assignment.interval.ms": "0",
     "group.consumer.assignor.offload.enable": "false",
 }
@@ -63,7 +64,7 @@ class Figures:
         match heard:
             case dict():
                 for key, each in heard.items():
-                    if key == "error_code":
+                    if key in ("error_code", "partition_error_code"):
                         self.codes[str(each)] = self.codes.get(str(each), 0) + 1
                     self._count(each)
             case list():
@@ -77,15 +78,28 @@ class Figures:
                 self.values += 1
 
 
-async def compare(version: str, nodes: int, plans: Iterable[FidelityPlan], log_dir: Path) -> Figures:
-    """Start a real cluster, and play each plan on it and on a new scripted cluster."""
+async def compare(
+    version: str,
+    nodes: int,
+    plans: Iterable[FidelityPlan],
+    log_dir: Path,
+    transaction_version: int | None = None,
+) -> Figures:
+    """Start a real cluster, and play each plan on it and on a new scripted cluster.
+
+    ``transaction_version`` is the level of the feature of that name, or None for that of a new cluster.
+    """
     figures = Figures(version, nodes)
     async with LOCAL.cluster(f"{version}x{nodes}", 0, log_dir, CONFIG) as cluster:
         real = RealSide(cluster)
         try:
             await real.prepare()
+            if transaction_version is not None:
+                await real.set_transaction_version(transaction_version)
             for plan in plans:
                 scripted = ScriptedSide(version, addresses(cluster), real.now_ms())
+                if transaction_version is not None:
+                    scripted.cluster.set_transaction_version(transaction_version)
                 said = await play(plan, scripted)
                 figures.add(plan, await play(plan, real, said.arrivals), said)
         finally:

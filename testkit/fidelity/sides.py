@@ -49,6 +49,10 @@ class Side(Protocol):
         """Let time pass on the brokers' clocks."""
         ...
 
+    async def settle_transaction(self, transactional_id: str) -> None:
+        """Wait until no markers of this transactional id are being written."""
+        ...
+
     async def begin_transaction(self, transactional_id: str) -> int:
         """Return the producer id of a new transactional id. Its epoch is 0."""
         ...

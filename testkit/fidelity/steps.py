@@ -15,6 +15,7 @@ from harness.wire.apis import Api
 from testkit.fidelity.group_steps import GroupStep
 from testkit.fidelity.reading_steps import ReadingStep
 from testkit.fidelity.targets import LEADER
+from testkit.fidelity.transaction_steps import TransactionStep
 
 #: The highest versions that can be encoded. A higher one is sent with their bytes and another version number.
 HIGHEST: Final[Mapping[int, int]] = {
@@ -35,6 +36,10 @@ HIGHEST: Final[Mapping[int, int]] = {
     Api.DESCRIBE_GROUPS: 6,
     Api.CONSUMER_GROUP_HEARTBEAT: 1,
     Api.CONSUMER_GROUP_DESCRIBE: 1,
+    Api.ADD_PARTITIONS_TO_TXN: 5,
+    Api.ADD_OFFSETS_TO_TXN: 4,
+    Api.END_TXN: 5,
+    Api.TXN_OFFSET_COMMIT: 5,
 }
 
 
@@ -248,7 +253,7 @@ Fault = (
     | Stop
     | Start
 )
-Step = Ask | Fault | ReadingStep | GroupStep
+Step = Ask | Fault | ReadingStep | GroupStep | TransactionStep
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from clients.adapters.confluent_kafka.consumer import FEATURES, ConfluentKafkaConsumer
     from clients.adapters.confluent_kafka.settings import translate
     from clients.adapters.python_lib.verifiable import Adapter, Result, run
-    from clients.adapters.python_lib.verifiable.adapter import Applied, NotSet
+    from clients.adapters.python_lib.verifiable.adapter import ABORT, CLOSE, REPEAT, Applied, NotSet
 else:
     from building import LIBRARY_VERSION, build, first_text
     from consumer import FEATURES, ConfluentKafkaConsumer
     from settings import translate
     from verifiable import Adapter, run
+    from verifiable.adapter import ABORT, CLOSE, REPEAT
 
 UNKNOWN_OFFSET = -1
 MAX_BLOCK_MS = 60_000  # Java's default
@@ -41,13 +42,19 @@ class ConfluentKafka(Adapter):
     client_version = first_text(confluent_kafka.version())
     library_version = LIBRARY_VERSION
     language = "python/c"
-    features = ("producer", "idempotence", "client_config", *FEATURES)
+    features = ("producer", "idempotence", "transactions", "client_config", *FEATURES)
     polls = True
 
     def configure(self, config: Mapping[str, Any]) -> tuple[Applied, NotSet]:
         wanted, not_set = translate(config)
         self._max_block_s = int(config.get("max.block.ms", MAX_BLOCK_MS)) / 1000
-        self._producer, applied = build(confluent_kafka.Producer, wanted, not_set, self.own, self.own_not_set)
+
+        def made(properties: dict[str, Any]) -> Any:
+            producer = confluent_kafka.Producer(dict(properties))
+            self._properties = properties
+            return producer
+
+        self._producer, applied = build(made, wanted, not_set, self.own, self.own_not_set)
         return applied, not_set
 
     def send(self, topic: str, key: str | None, value: str, partition: int | None, result: Result) -> None:
@@ -72,6 +79,36 @@ class ConfluentKafka(Adapter):
             except confluent_kafka.KafkaException as error:
                 result.fail(error.args[0].name())
                 return
+
+    def init_transactions(self) -> None:
+        self._producer.init_transactions(self._max_block_s)
+
+    def begin_transaction(self) -> None:
+        self._producer.begin_transaction()
+
+    def commit_transaction(self) -> None:
+        self._producer.commit_transaction(self._max_block_s)
+
+    def abort_transaction(self) -> None:
+        self._producer.abort_transaction(self._max_block_s)
+
+    def way_out(self, error: Exception) -> str:
+        told = error.args[0] if isinstance(error, confluent_kafka.KafkaException) else None
+        if told is None or told.fatal():
+            return CLOSE
+        if told.txn_requires_abort():
+            return ABORT
+        return REPEAT if told.retriable() else CLOSE
+
+    def name_of(self, error: Exception) -> str:
+        if isinstance(error, confluent_kafka.KafkaException):
+            return str(error.args[0].name())
+        return super().name_of(error)
+
+    def renew(self) -> None:
+        old, self._producer = self._producer, confluent_kafka.Producer(dict(self._properties))
+        old.purge()
+        old.poll(0)
 
     def poll(self, timeout_s: float) -> None:
         # librdkafka reports a fatal error once, as an exception from any call that serves callbacks. The producer

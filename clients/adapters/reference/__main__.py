@@ -16,9 +16,10 @@ from clients.adapters.python_lib.verifiable import Adapter, ConfigRefused, Resul
 from clients.adapters.reference import MUTANT, project_version
 from clients.adapters.reference.consumer import ReferenceConsumer
 from clients.adapters.reference.consumer_features import FEATURES
+from clients.adapters.reference.transaction_errors import name_of, way_out
 from clients.reference import KafkaProducer
 from clients.reference.config.producer_config import KEYS
-from clients.reference.errors import SendError
+from clients.reference.errors import IllegalStateError, SendError, TransactionError
 from clients.reference.producer.producer_batch import RecordMetadata
 from clients.reference.telemetry.trace import Trace, TraceEvent, no_trace
 from clients.seeding.table import components_of, consumer_components_of
@@ -36,7 +37,7 @@ class ReferenceClient(Adapter):
     """An adapter for :class:`clients.reference.KafkaProducer`."""
 
     client_version = project_version()
-    features = ("producer", "idempotence", "trace", *FEATURES)
+    features = ("producer", "idempotence", "transactions", "trace", *FEATURES)
 
     def __init__(self, mutant: str, trace: Trace) -> None:
         self.client = f"mutant-{mutant}" if mutant else "reference"
@@ -45,8 +46,9 @@ class ReferenceClient(Adapter):
 
     def configure(self, config: Mapping[str, Any]) -> tuple[Applied, NotSet]:
         known = {name: value for name, value in config.items() if name in KEYS}
+        self._make = partial(KafkaProducer, known, components=self._components, trace=self._trace)
         try:
-            self._producer = KafkaProducer(known, components=self._components, trace=self._trace)
+            self._producer = self._make()
         except UsageError as error:
             raise ConfigRefused(str(error)) from error
         not_set = {name: "the reference client has no such setting" for name in config if name not in KEYS}
@@ -60,7 +62,32 @@ class ReferenceClient(Adapter):
                 (result.fail if error.outcome == "fail" else result.info)(error.name)
 
         encoded = None if key is None else key.encode()
-        self._producer.send(topic, value.encode(), encoded, partition=partition, callback=delivered)
+        try:
+            self._producer.send(topic, value.encode(), encoded, partition=partition, callback=delivered)
+        except (TransactionError, IllegalStateError) as error:
+            result.fail(self.name_of(error))
+
+    def init_transactions(self) -> None:
+        self._producer.init_transactions()
+
+    def begin_transaction(self) -> None:
+        self._producer.begin_transaction()
+
+    def commit_transaction(self) -> None:
+        self._producer.commit_transaction()
+
+    def abort_transaction(self) -> None:
+        self._producer.abort_transaction()
+
+    def way_out(self, error: Exception) -> str:
+        return way_out(error)
+
+    def name_of(self, error: Exception) -> str:
+        return name_of(error)
+
+    def renew(self) -> None:
+        self._producer.close(0)
+        self._producer = self._make()
 
     def flush(self, timeout_s: float) -> bool:
         try:

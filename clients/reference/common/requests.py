@@ -136,7 +136,9 @@ def _produce_makers(version: int) -> tuple[Callable[..., Message], Callable[...,
     return maker(message_type), maker(topic_type), maker(nested(message_type, "PartitionProduceData"))
 
 
-def produce_request(data: Sequence[PartitionData], *, acks: int, timeout_ms: int) -> Callable[[int], Message]:
+def produce_request(
+    data: Sequence[PartitionData], *, acks: int, timeout_ms: int, transactional_id: str | None = None
+) -> Callable[[int], Message]:
     """Return a builder of Produce requests with these batches, grouped by topic."""
     topics: dict[str, list[PartitionData]] = {}
     for item in data:
@@ -146,7 +148,7 @@ def produce_request(data: Sequence[PartitionData], *, acks: int, timeout_ms: int
     def build(version: int) -> Message:
         make_message, make_topic, make_partition = _produce_makers(version)
         return make_message(
-            transactional_id=None,
+            transactional_id=transactional_id,
             acks=acks,
             timeout=timeout,
             topic_data=tuple(

@@ -87,11 +87,9 @@ CLIENT_ABSENT: Final[Mapping[str, str]] = {
     "security.providers": "security providers exist only in the JVM",
 }
 
-_NO_TRANSACTIONS = "transactions are not supported yet"
-
 PRODUCER_ABSENT: Final[Mapping[str, str]] = {
     **CLIENT_ABSENT,
-    "transaction.two.phase.commit.enable": _NO_TRANSACTIONS,
+    "transaction.two.phase.commit.enable": "Kafka's clients do not finish it yet (KIP-939)",
 }
 
 _SHARE = "only consumers of share groups use it"

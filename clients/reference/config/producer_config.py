@@ -100,11 +100,6 @@ class ProducerConfig(ClientConfig):
         Raise ConfigException, or UsageError for an unknown name, with one sentence.
         """
         values = read_settings(settings, defaults_of=defaults_of, number=number)
-        if values["transactional.id"] is not None:
-            raise ConfigException(
-                "transactions-not-supported",
-                "transactional.id cannot be set: transactions are not supported yet",
-            )
         renamed = {_attribute(name): value for name, value in values.items()} | {
             "own": own_settings(KEYS, settings)
         }

@@ -1,4 +1,8 @@
-"""The API versions that each node offers, and how they are negotiated on a new connection (KIP-35, KIP-511)."""
+"""The API versions that each node offers, and how they are negotiated on a new connection (KIP-35, KIP-511).
+
+A response also tells the features that the whole cluster has finalized (KIP-584). Those of the highest epoch count,
+whichever node told them, and they are kept when its connection is lost.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from harness.wire.error_table import BY_NAME, error_for
 from harness.wire.versions import negotiate
 
 Offered = Mapping[int, tuple[int, int]]
+UNKNOWN_EPOCH = -1
 _UNSUPPORTED_VERSION = BY_NAME["UNSUPPORTED_VERSION"].code
 
 
@@ -18,10 +23,23 @@ class ApiVersions:
 
     def __init__(self) -> None:
         self._offered: dict[int, Offered] = {}
+        self._features_epoch = UNKNOWN_EPOCH
+        self._features: Mapping[str, int] = {}
 
     def learn(self, node_id: int, offered: Offered) -> None:
         """Store what a connection's ApiVersions response offers. It replaces what the previous connection's did."""
         self._offered[node_id] = offered
+
+    def learn_features(self, body: Message) -> None:
+        """Store the finalized features of a response, if it knows newer ones. Versions below 3 know none."""
+        epoch = getattr(body, "finalized_features_epoch", UNKNOWN_EPOCH)
+        if epoch > self._features_epoch:
+            self._features_epoch = epoch
+            self._features = {each.name: each.max_version_level for each in body.finalized_features}
+
+    def finalized_feature(self, name: str) -> tuple[int, int]:
+        """Return the epoch of the features, and the level of one: 0 if the cluster has not finalized it."""
+        return self._features_epoch, self._features.get(name, 0)
 
     def forget(self, node_id: int) -> None:
         """Forget the node's versions, as it may return with another release. A node without versions is allowed."""

@@ -25,7 +25,6 @@ from clients.reference.network.node_addresses import every_address
 from clients.reference.network.request_tracker import NoAnswerError, RequestTracker
 from clients.reference.network.throttling import client_throttle_ms
 from clients.reference.ports import (
-    INT32_MAX,
     ChannelState,
     Disconnection,
     Jitter,
@@ -39,11 +38,6 @@ from harness.wire.apis import Api, api_name
 from harness.wire.messages import client_versions
 from harness.wire.primitives import Data
 from harness.wire.versions import UnsupportedVersion
-
-
-def coordinator_node(node: Node) -> Node:
-    """Return ``node`` under a separate id, for a connection that carries no data requests (NET-CON-16)."""
-    return Node(INT32_MAX - node.id, node.host, node.port, node.rack)
 
 
 class NetworkClient:
@@ -129,6 +123,10 @@ class NetworkClient:
     def supports(self, node_id: int, api: Api, lowest: int) -> bool | None:
         """Return whether the node offers ``lowest`` or a later version. None if it has not told its versions."""
         return self._api_versions.offers(node_id, api, lowest)
+
+    def finalized_feature(self, name: str) -> tuple[int, int]:
+        """Return the epoch of the cluster's newest features that a broker told, and the level of one (KIP-584)."""
+        return self._api_versions.finalized_feature(name)
 
     def authentication_error(self, node_id: int) -> AuthenticationError | None:
         """Return why the node refused the credentials. Requests that need this node fail with it (NET-CON-11)."""
@@ -325,6 +323,7 @@ class NetworkClient:
             offered = offered_by(body)
             self._trace(ApiVersionsReceived(at_ms=now_ms, node=node_id, offered=dict(offered)))
             self._api_versions.learn(node_id, offered)
+            self._api_versions.learn_features(body)
             self._states.ready(node_id, now_ms)
 
     def _handle_slow_set_ups(self, now_ms: int) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from clients.reference.ports import Address, Node
+from clients.reference.ports import INT32_MAX, Address, Node
 
 Resolve = Callable[[str, int], tuple[Address, ...] | None]
 """Returns the addresses of a name, or None while it is being looked up (Selector.resolve)."""
@@ -54,3 +54,8 @@ def every_address(nodes: Sequence[Node], resolve: Resolve) -> list[Node]:
         address for node in nodes for address in resolve(node.host, node.port) or ((node.host, node.port),)
     ]
     return [Node(-1 - number, host, port) for number, (host, port) in enumerate(dict.fromkeys(addresses))]
+
+
+def coordinator_node(node: Node) -> Node:
+    """Return ``node`` under a separate id, for a connection that carries no data requests (NET-CON-16)."""
+    return Node(INT32_MAX - node.id, node.host, node.port, node.rack)

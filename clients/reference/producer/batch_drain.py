@@ -1,10 +1,8 @@
 """BatchDrain: which batches may be sent now, and in which order they are taken.
 
 ``ready`` returns the nodes with batches to send, and ``drain`` takes the batches. Linger, batch.size, memory pressure,
-flush and close decide when a batch may be sent. A failed batch waits for its backoff instead (PRD-ACC-02, -04).
-
-Support for transactions needs one more reason in ``_hurry`` ("the transaction is being completed"), and no other
-change.
+flush, close and the end of a transaction decide when a batch may be sent. A failed batch waits for its backoff instead
+(PRD-ACC-02, -04).
 """
 
 from __future__ import annotations
@@ -95,7 +93,9 @@ class BatchDrain(BatchQueues):
             return "memory"
         if self._is_closed:
             return "closing"
-        return "flush" if self._flushes else ""
+        if self._flushes:
+            return "flush"
+        return "transaction" if self._transactions is not None and self._transactions.is_completing else ""
 
     def _leader_epoch(self, partition: TopicPartition) -> int:
         return self._metadata.current_leader(partition).epoch

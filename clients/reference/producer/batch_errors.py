@@ -9,6 +9,7 @@ from clients.reference.errors import (
     RecordTooLargeError,
     SendError,
     TimeoutError,
+    TransactionAbortedError,
 )
 from clients.reference.producer.producer_batch import ProducerBatch
 from harness.model.verdicts import Outcome
@@ -114,6 +115,18 @@ def without_identity(error: KafkaError, batch: ProducerBatch) -> BrokerError:
         outcome=_outcome(batch),
         records=_records(batch),
         error=error.name,
+    )
+
+
+def transaction_aborted(batch: ProducerBatch | None = None) -> TransactionAbortedError:
+    """Return the error of records that were not sent when their transaction failed or was aborted (PRD-TXN-18).
+
+    None is a record that waited for metadata or memory.
+    """
+    return TransactionAbortedError(
+        "records-aborted",
+        "{records} not sent: the transaction was aborted, or must be",
+        records=f"{_records(batch)} were" if batch else "the record was",
     )
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from clients.reference.common.earliest import earliest
@@ -20,52 +19,32 @@ from clients.reference.errors import (
     ProducerClosedError,
     SendError,
 )
-from clients.reference.metadata.metadata import Metadata, TopicMetadata
-from clients.reference.network.channel import Channel
-from clients.reference.network.metadata_updater import MetadataUpdater
-from clients.reference.network.network_client import NetworkClient
+from clients.reference.metadata.metadata import TopicMetadata
 from clients.reference.ports import Jitter, Selector
 from clients.reference.producer import batch_errors, invariants
 from clients.reference.producer.append_cache import Seats
-from clients.reference.producer.blocked_sends import BlockedSends, topic_with_partition
+from clients.reference.producer.blocked_sends import topic_with_partition
 from clients.reference.producer.buffer_pool import BufferPool, Grant
-from clients.reference.producer.partitioner import ClusterView, Partitioner
+from clients.reference.producer.components import Components
+from clients.reference.producer.partitioner import ClusterView
 from clients.reference.producer.producer_batch import Callback, Headers, ProducerBatch, nowhere
-from clients.reference.producer.producer_plugins import ProducerPlugins
-from clients.reference.producer.record_accumulator import RecordAccumulator
 from clients.reference.producer.record_size import size_of_record
 from clients.reference.producer.send_handle import Delivery, Outgoing
-from clients.reference.producer.sender import Sender
 from clients.reference.producer.transaction_manager import TransactionManager
+from clients.reference.producer.transactions.transactional_manager import TransactionalManager
 from clients.reference.states import LIFE, LifeEvent, LifeState
 from clients.reference.telemetry.trace import CallbackFailed, StateChanged, Trace, no_trace
 from harness.wire.records import BATCH_OVERHEAD_BYTES
+
+__all__ = ["Components", "ProducerCore"]
 
 logger = logging.getLogger("kafka-trial.reference")
 
 _OPEN, _CLOSED = LifeState.OPEN, LifeState.CLOSED
 
 
-@dataclass(frozen=True)
-class Components:
-    """The classes of a producer's parts. A variant of the client replaces one.
-
-    ``config``, ``plugins`` and ``channel`` are used by the code that creates a producer, for its settings and
-    connections.
-    """
-
-    config: type[ProducerConfig] = ProducerConfig
-    metadata: type[Metadata] = Metadata
-    network_client: type[NetworkClient] = NetworkClient
-    metadata_updater: type[MetadataUpdater] = MetadataUpdater
-    partitioner: type[Partitioner] = Partitioner
-    transaction_manager: type[TransactionManager] = TransactionManager
-    batch: type[ProducerBatch] = ProducerBatch
-    accumulator: type[RecordAccumulator] = RecordAccumulator
-    sender: type[Sender] = Sender
-    blocked_sends: type[BlockedSends] = BlockedSends
-    channel: type[Channel] = Channel
-    plugins: type[ProducerPlugins] = ProducerPlugins
+def _no_seat(*record: object) -> None:
+    """Take no record: each one of a transaction needs the checks of the slow path."""
 
 
 class ProducerCore:
@@ -88,7 +67,12 @@ class ProducerCore:
         self._metadata = made.metadata(config, jitter, trace)
         self._client = made.network_client(config, selector, self._metadata, jitter, trace)
         self._updater = made.metadata_updater(config, self._client, self._metadata)
-        transactions = made.transaction_manager(config, jitter, trace) if config.enable_idempotence else None
+        transactions: TransactionManager | None = None
+        self._transactional: TransactionalManager | None = None
+        if config.transactional_id is not None:
+            transactions = self._transactional = made.transactional_manager(config, jitter, trace)
+        elif config.enable_idempotence:
+            transactions = made.transaction_manager(config, jitter, trace)
         self._transactions = transactions
         self._accumulator = made.accumulator(config, self._metadata, transactions, jitter, trace, made.batch)
         self._partitioner = made.partitioner(config, jitter, self._accumulator)
@@ -113,7 +97,7 @@ class ProducerCore:
             new_delivery,
             owner,
         )
-        self.send_plain = self._seats.append
+        self.send_plain = _no_seat if self._transactional else self._seats.append
 
     # Records
 
@@ -154,6 +138,8 @@ class ProducerCore:
         """Send on the slow path: check everything, and block a record without metadata or memory."""
         if self._life is not _OPEN:
             raise IllegalStateError("producer-is-closed", "the producer is closed")
+        if self._transactional:
+            self._transactional.may_send()
         size_bytes = size_of_record(key, value, headers, timestamp_ms, partition)
         delivery = self._new_delivery(timestamp_ms, None, 0, None, self._owner)
         out = Outgoing(topic, partition, key, value, headers, timestamp_ms, callback, size_bytes, delivery)
@@ -197,6 +183,8 @@ class ProducerCore:
         appended = self._accumulator.append(out, (out.topic, partition), now_ms, grant)
         if appended is None:
             return False
+        if self._transactional:
+            self._transactional.include(appended.batch.partition)
         out.delivery.batch, out.delivery.index = appended.batch, appended.index
         self._wants_round = appended.wake
         if out.partition is None:
@@ -205,9 +193,18 @@ class ProducerCore:
 
     def _fail(self, out: Outgoing, failure: SendError) -> None:
         out.delivery.failure = failure
+        if self._transactional:
+            self._transactional.unsent_failure = failure
         self._to_publish.append(out)
 
     # Queries
+
+    @property
+    def transactions(self) -> TransactionalManager:
+        """The calls of transactions. A round is due after each. Raise IllegalStateError without a transactional.id."""
+        if self._transactional is None:
+            raise IllegalStateError("not-transactional", "the producer has no transactional.id")
+        return self._transactional
 
     @property
     def pool(self) -> BufferPool:
@@ -253,6 +250,8 @@ class ProducerCore:
             return None
         self._client.poll(now_ms)
         self._blocked.progress(self._accumulator.memory_for, now_ms)
+        if self._transactional:
+            self._settle_transaction(self._transactional, now_ms)
         self._updater.maybe_update(now_ms)
         due_ms = earliest(
             self._sender.step(now_ms),
@@ -264,6 +263,15 @@ class ProducerCore:
         if self._seats.topics is not self._metadata.topics:
             self._seats.clear()
         return due_ms
+
+    def _settle_transaction(self, transactional: TransactionalManager, now_ms: int) -> None:
+        """A transaction waits for blocked records, and fails with them or they with it (PRD-TXN-05, -07, -18)."""
+        transactional.settle_unsent_failure(now_ms)
+        if transactional.transaction.cannot_commit:
+            self._blocked.give_up(batch_errors.transaction_aborted, now_ms)
+        transactional.has_blocked_sends = self._blocked.count > 0
+        if self._life is LifeState.CLOSING and not self._sender.has_unfinished():
+            transactional.abort_to_close(now_ms)
 
     def publish(self, now_ms: int) -> bool:
         """Run the callbacks of everything that has ended. Return True if there was anything. Callbacks may send."""
@@ -345,15 +353,20 @@ class ProducerCore:
     def _maybe_finish_closing(self, now_ms: int) -> int | None:
         if self._life is not LifeState.CLOSING:
             return None
-        if not self._sender.has_unfinished():
+        transaction = self._transactional.transaction if self._transactional else None
+        has_unfinished = self._sender.has_unfinished()
+        if not has_unfinished and not (transaction and transaction.is_ongoing):
             self._live(LifeEvent.DRAINED, now_ms)
         elif self._force_at_ms is not None and now_ms >= self._force_at_ms:
             self._sender.abort_all(batch_errors.closed, now_ms)
             self._live(LifeEvent.FORCE, now_ms)
         else:
-            return self._force_at_ms
+            can_be_aborted = transaction and not has_unfinished and not transaction.is_completing
+            return now_ms if can_be_aborted else self._force_at_ms
         self._client.close()
         self._sender.connections_are_closed()
+        if self._transactional:
+            self._transactional.closed()
         return None
 
     def force_close(self, now_ms: int) -> None:

@@ -93,7 +93,10 @@ class ProducerBatch:
 
     ``limit_bytes`` is its maximum size on the wire. ``growth`` is the expected number of bytes on the wire per byte of
     records (below 1 with compression). ``grant`` is the memory that it holds (None for a part).
+    ``is_transactional`` is written into the encoded batch.
     """
+
+    is_transactional = False
 
     def __init__(
         self,
@@ -209,7 +212,10 @@ class ProducerBatch:
         self._record_count = self.builder.record_count
         self.uncompressed_bytes = self.builder.size_bytes
         self._payload = self.builder.build(
-            producer_id=producer_id.id, producer_epoch=producer_id.epoch, base_sequence=base_sequence
+            producer_id=producer_id.id,
+            producer_epoch=producer_id.epoch,
+            base_sequence=base_sequence,
+            transactional=self.is_transactional,
         )
         self._stamp = producer_id, base_sequence
         self.builder = _NO_RECORDS

@@ -128,6 +128,8 @@ class RecordAccumulator(BatchDrain):
             self._batch_size,
             self.estimator.growth(partition[0]),
         )
+        if self._config.transactional_id is not None:
+            batch.is_transactional = True
         self._incomplete[batch] = None
         if grant is not None:
             topic, index = partition
@@ -220,6 +222,10 @@ class RecordAccumulator(BatchDrain):
     def unreleased(self) -> list[ProducerBatch]:
         """Return the batches whose memory is not free yet."""
         return list(self._incomplete)
+
+    def has_incomplete(self) -> bool:
+        """Return whether a batch has no result, or is in a request that has not completed."""
+        return bool(self._incomplete)
 
     def incomplete(self) -> list[ProducerBatch]:
         """Return all batches that are not published, and whose memory is not free yet."""

@@ -3,8 +3,6 @@
 One ``step`` settles the producer id, ends expired batches, drains ready ones and sends them, one request per node. The
 responses arrive in ``poll`` of the NetworkClient and are processed here, batch by batch: stored, retried, split, or
 ended (PRD-SND, PRD-SPL). Every such decision is a small method.
-
-Support for transactions needs the coordinator's requests before ``_send_producer_data``, like InitProducerId now.
 """
 
 from __future__ import annotations
@@ -28,13 +26,16 @@ from clients.reference.errors import SendError
 from clients.reference.metadata.leadership import Leadership
 from clients.reference.metadata.metadata import Metadata, TopicPartition
 from clients.reference.network.network_client import NetworkClient
-from clients.reference.producer import batch_errors
+from clients.reference.producer import batch_errors, batch_events
 from clients.reference.producer.init_producer_id import InitProducerIdHandler
 from clients.reference.producer.producer_batch import NO_OFFSET, NO_TIMESTAMP, ProducerBatch
 from clients.reference.producer.record_accumulator import RecordAccumulator
 from clients.reference.producer.transaction_manager import TransactionManager
+from clients.reference.producer.transactions.transactional_manager import TransactionalManager
+from clients.reference.producer.transactions.transactional_requests import TransactionalRequests
+from clients.reference.producer.transactions.txn_requests import PRODUCE_V1_HIGHEST
 from clients.reference.states import ProducerIdState
-from clients.reference.telemetry.trace import BatchExpired, BatchRetried, BatchSent, CallbackFailed, Trace
+from clients.reference.telemetry.trace import CallbackFailed, Trace
 from harness.model.verdicts import Outcome
 from harness.wire.apis import Api
 from harness.wire.error_table import BY_NAME, KafkaError, error_for
@@ -68,6 +69,10 @@ class Sender:
         self._expiry_ms: int | None = None  # no batch expires earlier; None if unknown
         self._leadership = Leadership(metadata)
         self._init_producer_id = InitProducerIdHandler(config, client, transactions) if transactions else None
+        self._transactional = transactions if isinstance(transactions, TransactionalManager) else None
+        self._requests = (
+            TransactionalRequests(config, client, self._transactional) if self._transactional else None
+        )
 
     def step(self, now_ms: int) -> int | None:
         """Do everything that is possible now.
@@ -78,14 +83,15 @@ class Sender:
         if not (self._in_flight or self._accumulator.has_queued()):
             self._expiry_ms = None
             return identity_ms
-        if self._expiry_ms is None or self._expiry_ms <= now_ms:
-            self._expire(now_ms)
+        self._expire_due(now_ms)
         data_ms = self._send_producer_data(now_ms)
         self._expiry_ms = self._next_expiry_ms()
         return earliest(identity_ms, data_ms, self._expiry_ms)
 
     def _settle_identity(self, transactions: TransactionManager, now_ms: int) -> int | None:
         transactions.step(now_ms)
+        if self._transactional:
+            self._expire_due(now_ms)
         fatal = transactions.fatal_error
         if fatal:
             self.abort_all(lambda batch: batch_errors.cannot_go_on(fatal, batch), now_ms)
@@ -94,6 +100,10 @@ class Sender:
         if refused:
             self.abort_all(lambda batch: batch_errors.without_identity(refused, batch), now_ms)
             transactions.batches_were_aborted(now_ms)
+        if self._transactional and self._requests:
+            if self._transactional.transaction.is_ending_badly:
+                self.abort_undrained(batch_errors.transaction_aborted, now_ms)
+            return self._requests.maybe_send(self._accumulator.has_incomplete(), now_ms)
         if transactions.state is _HAS_IDENTITY or self._init_producer_id is None:
             return None
         return self._init_producer_id.maybe_ask(now_ms)
@@ -151,34 +161,31 @@ class Sender:
         request = ClientRequest(
             node_id,
             Api.PRODUCE,
-            produce_request(data, acks=self._config.acks, timeout_ms=self._config.request_timeout_ms),
+            produce_request(
+                data,
+                acks=self._config.acks,
+                timeout_ms=self._config.request_timeout_ms,
+                transactional_id=self._config.transactional_id,
+            ),
             partial(self._handle_produce_response, by_partition),
             timeout_ms=self._config.request_timeout_ms,
             expects_response=self._config.acks != 0,
             lowest=PRODUCE_LOWEST,
-            highest=None if all(item.topic_id for item in data) else PRODUCE_BY_NAME_HIGHEST,
+            highest=self._highest_produce(data),
         )
         if self._client.send(request, now_ms):
             for batch in batches:
                 self._sent(batch, node_id, now_ms)
 
+    def _highest_produce(self, data: list[PartitionData]) -> int | None:
+        """Return the highest version of Produce for this content and for the version of the transaction protocol."""
+        if self._transactional and not self._transactional.is_v2:
+            return PRODUCE_V1_HIGHEST
+        return None if all(item.topic_id for item in data) else PRODUCE_BY_NAME_HIGHEST
+
     def _sent(self, batch: ProducerBatch, node_id: int, now_ms: int) -> None:
         batch.was_sent = batch.on_the_wire = True
-        self._trace(
-            BatchSent(
-                at_ms=now_ms,
-                batch=batch.name,
-                node=node_id,
-                attempt=batch.attempts + 1,
-                producer_id=batch.producer_id.id,
-                producer_epoch=batch.producer_id.epoch,
-                base_sequence=batch.base_sequence,
-                record_count=batch.record_count,
-                size_bytes=batch.size_bytes,
-                uncompressed_bytes=batch.uncompressed_bytes,
-                queue_time_ms=batch.drained_ms - batch.created_ms,
-            )
-        )
+        self._trace(batch_events.sent(batch, node_id, now_ms))
 
     # Responses
 
@@ -273,16 +280,7 @@ class Sender:
         self._accumulator.reenqueue(batch, now_ms)
         if self._transactions:
             self._transactions.goes_again(batch, now_ms)
-        self._trace(
-            BatchRetried(
-                at_ms=now_ms,
-                batch=batch.name,
-                error=error.name,
-                attempts=batch.attempts,
-                retry_at_ms=batch.retry_at_ms,
-                record_count=batch.record_count,
-            )
-        )
+        self._trace(batch_events.retried(batch, error, now_ms))
 
     def _succeed_batch(self, batch: ProducerBatch, answer: PartitionResponse, now_ms: int) -> None:
         """Complete the batch. A duplicate that the broker no longer remembers has no offset (PRD-IDM-06)."""
@@ -301,6 +299,11 @@ class Sender:
 
     # Expiry
 
+    def _expire_due(self, now_ms: int) -> None:
+        """Look for expired batches, unless it is known that none has expired."""
+        if self._expiry_ms is None or self._expiry_ms <= now_ms:
+            self._expire(now_ms)
+
     def _expire(self, now_ms: int) -> None:
         """End expired batches. Those in flight go first, since they are older (PRD-EXP-02)."""
         in_flight = [batch for batch in self._in_flight if batch.has_expired(now_ms)]
@@ -308,14 +311,7 @@ class Sender:
             self._expire_batch(batch, now_ms)
 
     def _expire_batch(self, batch: ProducerBatch, now_ms: int) -> None:
-        self._trace(
-            BatchExpired(
-                at_ms=now_ms,
-                batch=batch.name,
-                age_ms=now_ms - batch.created_ms,
-                was_in_flight=batch in self._in_flight,
-            )
-        )
+        self._trace(batch_events.expired(batch, now_ms, was_in_flight=batch in self._in_flight))
         failure = batch_errors.expired(batch, now_ms)
         self._finish_badly(batch, BY_NAME["REQUEST_TIMED_OUT"], failure, now_ms)
 
@@ -341,7 +337,7 @@ class Sender:
         batch.fail(failure, now_ms, record_errors)
         if was_done:
             return
-        if self._transactions and batch.has_sequence:
+        if self._transactions and (batch.has_sequence or self._transactional):
             is_definite = failure.outcome is Outcome.FAIL
             self._transactions.failed(batch, error, is_definite=is_definite, now_ms=now_ms)
         self._end(batch)

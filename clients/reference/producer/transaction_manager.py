@@ -1,4 +1,4 @@
-"""TransactionManager, its idempotent part: the producer's identity, and which sequence number is next.
+"""TransactionManager without a transactional.id: the producer's identity, and which sequence number is next.
 
 A broker assigns a producer id and an epoch (InitProducerId). In each partition, every batch gets the next sequence
 numbers when it is first drained, and keeps them in all its attempts. A broker can therefore distinguish a repeated
@@ -16,7 +16,7 @@ broker would store it again under a new identity. Such a batch is first sent onc
 its outcome. (Java restamps at once, and can duplicate a record in this case: the first batch fails permanently, and
 the second is stored but its response is lost.)
 
-Transactions will add their states to the same class. The sequence rules do not change.
+``transactions/transactional_manager.py`` adds transactions.
 """
 
 from __future__ import annotations
@@ -141,6 +141,11 @@ class TransactionManager:
             else:
                 entry.epoch_was_raised(now_ms)
         self._to_restart.clear()
+
+    @property
+    def is_completing(self) -> bool:
+        """Whether a transaction is being completed, so that no batch lingers. There is none without transactions."""
+        return False
 
     # Sequences
 

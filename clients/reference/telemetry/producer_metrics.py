@@ -1,7 +1,7 @@
 """The producer's metrics, by the Java client's names: a fold over trace events, and gauges read from the core.
 
-Not implemented, beside what metrics.py lists: record-size-avg and -max, bufferpool-wait-ratio, and the times of
-transactions (txn-init-time-ns-total and so on).
+Not implemented, beside what metrics.py lists: record-size-avg and -max, bufferpool-wait-ratio, and
+txn-prepare-time-ns-total, which belongs to two-phase commit (KIP-939).
 """
 
 from __future__ import annotations
@@ -64,6 +64,11 @@ CLIENT: Final = Scope(
         "bufferpool-wait-time-ns": ("total",),
         "metadata-wait-time-ns": ("total",),
         "flush-time-ns": ("total",),
+        "txn-init-time-ns": ("total",),
+        "txn-begin-time-ns": ("total",),
+        "txn-send-offsets-time-ns": ("total",),
+        "txn-commit-time-ns": ("total",),
+        "txn-abort-time-ns": ("total",),
     },
 )
 NODE: Final = Scope("producer-node-metrics", {**REQUESTS, "request-latency": RANGE}, node_tags)

@@ -124,8 +124,8 @@ class BatchClosed(TraceEvent, tag="batch_closed", frozen=True, kw_only=True):
     """A batch accepts no more records.
 
     ``reason`` is one of: "full" (the next record did not fit, or the batch reached its limit), "linger", "memory" (a
-    send waits for memory), "flush", "closing", "queued" (a newer batch is queued after it), "along" (it joined a
-    request that was due anyway), "part" (it was made by a split).
+    send waits for memory), "flush", "closing", "transaction" (its transaction is being completed), "queued" (a newer
+    batch is queued after it), "along" (it joined a request that was due anyway), "part" (it was made by a split).
     """
 
     batch: str
@@ -261,7 +261,10 @@ class SendUnblocked(TraceEvent, tag="send_unblocked", frozen=True, kw_only=True)
 
 
 class CoordinatorFound(TraceEvent, tag="coordinator_found", frozen=True, kw_only=True):
-    """A lookup named the group's coordinator. ``node`` is the id of its own connection, ``broker`` the broker's."""
+    """A lookup named a coordinator. ``node`` is the id of its connection, ``broker`` the broker's.
+
+    A consumer has a connection of its own to its coordinator, a producer has not.
+    """
 
     node: int
     broker: int

@@ -38,6 +38,7 @@ from clients.reference.transport.io_thread import IoThread, now_ms
 from clients.reference.transport.plugged_sends import PluggedSends
 from clients.reference.transport.record_future import RecordFuture, Waiting
 from clients.reference.transport.selector import SocketSelector, look_up
+from clients.reference.transport.transactions import TransactionalProducer
 from clients.reference.transport.wakeup import WakeupCondition
 from harness.model.errors import UsageError
 
@@ -47,7 +48,7 @@ _numbers = count(1)
 CALLBACK_GRACE_S = 1.0
 
 
-class KafkaProducer:
+class KafkaProducer(TransactionalProducer):
     """Sends records to Kafka. Thread-safe. A context manager that closes it. Each producer has one I/O thread.
 
     ``settings`` have the Java client's names, ranges and rules. ``defaults_of`` is the release whose defaults apply.
@@ -174,8 +175,9 @@ class KafkaProducer:
         partition if it is known, and otherwise -1.
 
         Raise IllegalStateError after close, UsageError for an invalid record, SerializationError for a value that its
-        serializer rejects, and any exception of the application's partitioner. In these cases nothing is buffered. All
-        other errors fail the future.
+        serializer rejects, and any exception of the application's partitioner. With a transactional.id, raise
+        IllegalStateError outside of a transaction, and TransactionError if it must be aborted. In these cases nothing
+        is buffered. All other errors fail the future.
         """
         if isinstance(topic, ProducerRecord):
             if not (value is key is partition is timestamp_ms is None and headers == ()):

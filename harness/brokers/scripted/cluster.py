@@ -8,12 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from harness.brokers.scripted.agenda import Clock
 from harness.brokers.scripted.answer import NS_PER_MS, Answer, Closed, Request
 from harness.brokers.scripted.apis import (
+    add_offsets_to_txn,
+    add_partitions_to_txn,
     api_versions,
     consumer_group_describe,
     consumer_group_heartbeat,
     describe_groups,
+    end_txn,
     fetch,
     find_coordinator,
     heartbeat,
@@ -28,10 +32,11 @@ from harness.brokers.scripted.apis import (
     offset_for_leader_epoch,
     produce,
     sync_group,
+    txn_offset_commit,
 )
-from harness.brokers.scripted.group_controls import GroupControls
 from harness.brokers.scripted.releases import release
 from harness.brokers.scripted.state import ClusterState
+from harness.brokers.scripted.transaction_controls import TransactionControls
 from harness.model.addresses import Address
 from harness.model.dice import Dice
 from harness.wire.apis import Api, api_name
@@ -65,13 +70,17 @@ _HANDLERS: Final[Mapping[int, Callable[[ClusterState, Request], Answer]]] = {
     Api.FIND_COORDINATOR: find_coordinator.handle,
     Api.API_VERSIONS: api_versions.handle,
     Api.INIT_PRODUCER_ID: init_producer_id.handle,
+    Api.ADD_PARTITIONS_TO_TXN: add_partitions_to_txn.handle,
+    Api.ADD_OFFSETS_TO_TXN: add_offsets_to_txn.handle,
+    Api.END_TXN: end_txn.handle,
+    Api.TXN_OFFSET_COMMIT: txn_offset_commit.handle,
 }
 #: The first bytes of requests whose responses depend only on the request's bytes, until the cluster changes.
 _CACHEABLE: Final = frozenset(int(api).to_bytes(2, "big") for api in (Api.METADATA, Api.API_VERSIONS))
 _CORRELATION: Final = slice(4, 8)
 
 
-class ScriptedCluster(GroupControls):
+class ScriptedCluster(TransactionControls):
     """A cluster of ``version`` at ``addresses`` (node id -> advertised host and port).
 
     ``closed`` records every connection that a broker closed (node, connection, reason). Raises UsageError for a version
@@ -129,6 +138,10 @@ class ScriptedCluster(GroupControls):
         if agenda.next_ns is not None:
             agenda.run(now_ns)
         return answer
+
+    def use(self, clock: Clock) -> None:
+        """Let ``clock`` do what is due at its time, from now on."""
+        self._state.agenda.use(clock)
 
     def wake(self, now_ns: int) -> None:
         """Do what is due, for a caller without a clock (see :mod:`.agenda`)."""

@@ -120,6 +120,11 @@ class ClusterControls:
             for row in partition.log.rows(topic, partition.index, deleted=deleted)
         ]
 
+    def is_stable(self, topic: str) -> bool:
+        """Return whether no transaction of the topic is open: each partition is stable up to its high watermark."""
+        logs = [partition.log for partition in self._topic(topic).partitions]
+        return all(log.last_stable_offset == log.high_watermark for log in logs)
+
     def log_batches(self, topic: str, partition: int) -> list[bytes]:
         """Return the batches of a partition as they are stored."""
         return [batch.data for batch in self._partition(topic, partition).log.batches]

@@ -19,7 +19,10 @@ class GroupControls(LogControls):
         return group_coordinator(self._state, group_id)
 
     def move_coordinators(self) -> None:
-        """Give every group another coordinator, if there are several nodes. Requests that wait are refused."""
+        """Give every group and transactional id another coordinator, if there are several nodes.
+
+        Requests that wait are refused.
+        """
         self.settings.coordinators_moved += 1
         self._state.changed()
 

@@ -7,20 +7,28 @@ from bisect import bisect_left
 from collections.abc import Collection
 from dataclasses import replace
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from crc32c import crc32c
+from kio.schema.errors import ErrorCode
 
 from harness.brokers.scripted.filling import read_batch, without
 from harness.brokers.scripted.leader_epochs import LeaderEpochs
 from harness.brokers.scripted.producer_state import BatchMetadata, ProducerStateEntry, ProducerStateManager
 from harness.brokers.scripted.record_scan import Found
+from harness.brokers.scripted.refusals import RequestRefused
 from harness.brokers.scripted.topic_config import TopicConfig
 from harness.brokers.scripted.transaction_index import TransactionIndex
 from harness.brokers.scripted.validation import validate
 from harness.model import payload
 from harness.model.rows import LogRecord
-from harness.wire.records import NO_PRODUCER_ID, NO_SEQUENCE, BatchHeader, increment_sequence
+from harness.wire.records import (
+    NO_PRODUCER_ID,
+    NO_SEQUENCE,
+    BatchHeader,
+    end_transaction_marker,
+    increment_sequence,
+)
 from harness.wire.records.encoding import int64
 from harness.wire.records.model import CONTROL_TYPES, CRC_AT, CRC_COVERS_FROM, LOG_APPEND_TIME
 
@@ -105,13 +113,15 @@ class PartitionLog:
     def append(self, data: bytes, config: TopicConfig, leader_epoch: int, now_ms: int) -> Appended:
         """Validate a batch and append it unless it is a duplicate. If it raises Refused, nothing has changed."""
         header, newest_ms, records = validate(data, config, now_ms)
-        entry = None
         if header.producer_id > NO_PRODUCER_ID:
             entry = self.producer_state.entry(header.producer_id, now_ms)
             known = entry.find_duplicate(header.producer_epoch, header.base_sequence, header.last_sequence)
             if known is not None:
                 return Appended(known.first_offset, known.last_offset, known.timestamp_ms)
+            self.producer_state.check_verified(header.producer_id, entry, header.base_sequence)
             entry.check(header.producer_epoch, header.base_sequence)
+            if entry.in_transaction and not header.is_transactional:
+                raise RequestRefused(ErrorCode.invalid_txn_state)
         if config.log_append_time:
             data, header = _stamped(data, header, header.attributes | LOG_APPEND_TIME, now_ms)
         elif newest_ms != header.max_timestamp_ms or header.attributes & LOG_APPEND_TIME:
@@ -121,8 +131,7 @@ class PartitionLog:
         placed = _PLACE.pack(base_offset, header.length, leader_epoch) + data[_PLACE.size :]
         stored = StoredBatch(placed, header, records, base_offset, last_offset, now_ms)
         self._add(stored)
-        if entry is not None:
-            _remember(entry, stored)
+        self._note(stored)
         return Appended(base_offset, last_offset, now_ms if config.log_append_time else _NO_TIMESTAMP)
 
     def fill(self, data: bytes, leader_epoch: int, now_ms: int) -> Appended:
@@ -136,6 +145,26 @@ class PartitionLog:
         self._add(stored)
         self._note(stored)
         return Appended(base_offset, last_offset, _NO_TIMESTAMP)
+
+    def end_transaction(
+        self,
+        producer: tuple[int, int],
+        leader_epoch: int,
+        now_ms: int,
+        *,
+        commits: bool,
+        coordinator_epoch: int,
+        version: int,
+    ) -> Appended:
+        """Append the end marker of a producer's transaction (WriteTxnMarkers). Raises Refused for an old epoch.
+
+        ``version`` is the transaction version of the transaction's end.
+        """
+        producer_id, epoch = producer
+        self.producer_state.entry(producer_id, now_ms).check_marker(epoch, version)
+        kind: Literal["COMMIT", "ABORT"] = "COMMIT" if commits else "ABORT"
+        marker = end_transaction_marker(kind, producer_id, epoch, now_ms, coordinator_epoch=coordinator_epoch)
+        return self.fill(marker, leader_epoch, now_ms)
 
     def _add(self, stored: StoredBatch) -> None:
         self.batches.append(stored)
@@ -216,7 +245,7 @@ class PartitionLog:
         self.high_watermark = min(self.high_watermark, offset)
         self.epochs.truncate_to(self.log_end_offset)
         self.transactions = TransactionIndex()
-        self.producer_state.expire_all()
+        self.producer_state = ProducerStateManager(self.producer_state.expiration_ms, {})
         for batch in self.batches:
             self._note(batch)
 
@@ -235,8 +264,16 @@ class PartitionLog:
             return
         kind = control_kind(stored) if header.is_control else None
         self.transactions.append(header, stored.base_offset, aborts=None if kind is None else kind == _ABORT)
-        if kind is None and header.base_sequence != NO_SEQUENCE:
-            _remember(self.producer_state.entry(header.producer_id, stored.appended_at_ms), stored)
+        entry = self.producer_state.entry(header.producer_id, stored.appended_at_ms)
+        if kind is not None:
+            entry.end_transaction(header.producer_epoch, stored.appended_at_ms)
+            self.producer_state.end_verification(header.producer_id, header.producer_epoch)
+            return
+        if header.base_sequence != NO_SEQUENCE:
+            _remember(entry, stored)
+        if header.is_transactional:
+            entry.in_transaction = True
+            self.producer_state.end_verification(header.producer_id)
 
     def rows(self, topic: str, partition: int, *, deleted: bool = False) -> list[LogRecord]:
         """Return every record from the log's start on, in offset order. With ``deleted``, include earlier ones."""

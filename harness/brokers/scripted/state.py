@@ -20,6 +20,7 @@ from harness.brokers.scripted.partition_log import PartitionLog
 from harness.brokers.scripted.releases import Release
 from harness.brokers.scripted.topic_config import TopicConfig, topic_config
 from harness.brokers.scripted.topics import Partition, Topic
+from harness.brokers.scripted.transactions.coordinator import TransactionCoordinator
 from harness.model.addresses import Address
 from harness.model.dice import Dice
 
@@ -59,16 +60,6 @@ class InjectedError:
 
 
 @dataclass(slots=True)
-class TransactionalProducer:
-    """The transaction coordinator's state of a transactional id between transactions."""
-
-    producer_id: int
-    producer_epoch: int
-    last_producer_id: int
-    last_producer_epoch: int
-
-
-@dataclass(slots=True)
 class Settings:
     """The brokers' own settings under Kafka's names, and broker conditions that clients encounter."""
 
@@ -96,6 +87,11 @@ class Settings:
     offsets_retention_ms: int = 7 * 86_400_000
     offsets_topic_num_partitions: int = 50
     transaction_state_log_num_partitions: int = 50
+    transactional_id_expiration_ms: int = 7 * 86_400_000
+    #: The finalized level of the feature ``transaction.version``.
+    transaction_version: int = 0
+    #: How long a transaction stays prepared before its markers are written.
+    transaction_marker_delay_ms: int = 0
 
 
 class StirredUp(Protocol):
@@ -116,13 +112,12 @@ class ClusterState:
     ) -> None:
         self.release = release
         self.nodes = {node_id: BrokerNode(node_id, address) for node_id, address in sorted(addresses.items())}
-        self.settings = Settings()
+        self.settings = Settings(transaction_version=release.transaction_version)
         self.topics: dict[str, Topic] = {}
         self.deleted_topics: list[Topic] = []
         #: Nodes that are kept out of every ISR.
         self.out_of_sync: set[int] = set()
         self.topics_by_id: dict[UUID, Topic] = {}
-        self.transactions: dict[str, TransactionalProducer] = {}
         self.injected: list[InjectedError] = []
         #: By API and by the caller that set it.
         self.throttles_ms: dict[tuple[int, Hashable], int] = {}
@@ -135,6 +130,7 @@ class ClusterState:
         self.delayed_fetches: list[StirredUp] = []
         self._is_stirred = False
         self.groups = GroupCoordinator(self)
+        self.transactions = TransactionCoordinator(self)
         self.cluster_id = f"scripted-{dice.between(0, 2**32 - 1):08x}"
 
     @property
@@ -148,6 +144,7 @@ class ClusterState:
         self.cached.clear()
         self.stir()
         self.groups.cluster_changed()
+        self.transactions.cluster_changed()
 
     def stir(self) -> None:
         """Look at the waiting requests again after a change of a log or of the cluster."""

@@ -135,7 +135,7 @@ def _like(made: type[LoadCommand]) -> Callable[[int, str, int, int], LoadCommand
     """Return a function that makes commands with the op and columns of ``made``; the rest of them is unknown."""
 
     class ReplayedCommand(LoadCommand, frozen=True):
-        op, element, columns = made.op, made.element, made.columns
+        op, element, columns, steps = made.op, made.element, made.columns, made.steps
         elements: int
 
         @property

@@ -130,6 +130,8 @@ class _Situations:
         elif machine == "producer-id":
             if event.cause == "epoch-exhausted":
                 self._arose("PRD-IDM-11")
+        elif machine == "transaction":
+            self._transaction_moved(event)
         elif machine == "sequence" and event.cause == "unknown-end":
             self._arose("PRD-EXP-06", "PRD-IDM-13")
         elif machine == "life" and event.cause in ("close", "force"):
@@ -138,6 +140,15 @@ class _Situations:
                 self._arose("PRD-CLS-04")
             if self._now_blocked:
                 self._arose("PRD-CLS-07")
+
+    def _transaction_moved(self, event: StateChanged) -> None:
+        self._arose("PRD-TXN-02")
+        if event.after == "ABORTABLE_ERROR" or event.before == "ABORTABLE_ERROR":
+            self._arose("PRD-TXN-07")
+        if "FATAL_ERROR" in (event.before, event.after):
+            self._arose("PRD-TXN-19")
+        if event.before == "ABORTING_TRANSACTION" and event.cause == "abortable":
+            self._arose("PRD-TXN-20")
 
     def _batch_moved(self, event: StateChanged) -> None:
         partition = event.subject.rpartition("#")[0]

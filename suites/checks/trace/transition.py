@@ -2,8 +2,8 @@
 
 ## What it does
 
-Follows every state machine of the client through its trace: each connection, each batch, the producer id,
-each partition's sequence numbers, and the producer itself. Every move must be in the oracle's table
+Follows every state machine of the client through its trace: each connection, each batch, the producer id, the
+transactions, each partition's sequence numbers, and the producer itself. Every move must be in the oracle's table
 ([state machines](machines/README.md)), which is written from Kafka's sources and not from the client, and
 begin where the previous one ended. A batch must take exactly one final state.
 
@@ -24,7 +24,7 @@ The client's own trace; clients without one are not judged.
 ## References
 
 NET-CON-01, NET-CON-11 (KIP-35, KIP-152), PRD-FIN-01 to PRD-FIN-03 (ProducerBatch.finalState), PRD-IDM-07,
-PRD-IDM-11 (KIP-360), PRD-CLS-03 (Sender.run).
+PRD-IDM-11 (KIP-360), PRD-TXN-02, -07, -19, -20 (TransactionManager.State), PRD-CLS-03 (Sender.run).
 """
 
 from __future__ import annotations
@@ -114,6 +114,10 @@ CHECK = Check(
         judged("PRD-FIN-03", SHOULD),
         judged("PRD-IDM-07", MUST, EXACTLY_ONCE),
         judged("PRD-IDM-11", SHOULD),
+        judged("PRD-TXN-02", SHOULD),
+        judged("PRD-TXN-07", MUST),
+        judged("PRD-TXN-19", SHOULD),
+        judged("PRD-TXN-20", SHOULD),
         judged("PRD-CLS-03", MUST),
     ),
     guarantees=frozenset(Guarantee),

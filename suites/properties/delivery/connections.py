@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from clients.adapters.reference.simulated import SimulatedSelector
 from clients.reference.common.requests import ClientRequest, ClientResponse, message_of
-from clients.reference.network.network_client import coordinator_node
+from clients.reference.network.node_addresses import coordinator_node
 from clients.reference.ports import ChannelState, Disconnection, Polled
 from clients.reference.producer.producer import Components
 from clients.reference.states import ConnectionState

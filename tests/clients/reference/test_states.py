@@ -138,6 +138,33 @@ def test_producer_id_transitions_are_those_of_java():
     assert {pair for pair in said if pair[1] in VALID_IN_JAVA} == valid
 
 
+#: The same method, for a producer with transactions that does not prepare them (KIP-939).
+VALID_WITH_TRANSACTIONS = {
+    "UNINITIALIZED": {"READY", "ABORTABLE_ERROR"},
+    "INITIALIZING": {"UNINITIALIZED", "COMMITTING_TRANSACTION", "ABORTING_TRANSACTION"},
+    "READY": {"INITIALIZING", "COMMITTING_TRANSACTION", "ABORTING_TRANSACTION"},
+    "IN_TRANSACTION": {"READY"},
+    "COMMITTING_TRANSACTION": {"IN_TRANSACTION"},
+    "ABORTING_TRANSACTION": {"IN_TRANSACTION", "ABORTABLE_ERROR"},
+    "ABORTABLE_ERROR": {"IN_TRANSACTION", "COMMITTING_TRANSACTION", "ABORTABLE_ERROR", "INITIALIZING"},
+    "FATAL_ERROR": {state.told for state in states.TransactionState},
+}
+
+
+def test_transactions_have_the_transitions_of_java():
+    oracle = ORACLES["transaction"]
+    rows = (*oracle.moves, *oracle.left_out)
+    said = {
+        (before, row.after)
+        for row in rows
+        for before in row.before.split(", ")
+        if before in VALID_WITH_TRANSACTIONS and row.after in VALID_WITH_TRANSACTIONS
+    }
+    ignored = {("ABORTING_TRANSACTION", "ABORTING_TRANSACTION")}  # Java leaves the state without a transition
+    valid = {(before, after) for after, sources in VALID_WITH_TRANSACTIONS.items() for before in sources}
+    assert said - ignored == valid
+
+
 @by_machine
 def test_omitted_states_are_absent_and_have_a_reason(name):
     oracle = ORACLES[name]

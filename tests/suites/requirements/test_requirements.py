@@ -36,6 +36,7 @@ COUNTS = {
     "PRD-EXP": 7,
     "PRD-FIN": 4,
     "PRD-IDM": 16,
+    "PRD-TXN": 20,
     "PRD-CLS": 7,
     "CLI-CFG": 9,
     "CSM-API": 6,
@@ -86,7 +87,7 @@ def defined(path: Path) -> set[str]:
 def test_ids_are_unique_and_ordered():
     expected = [f"{prefix}-{number:02}" for prefix, count in COUNTS.items() for number in range(1, count + 1)]
     assert [row.id for row in ROWS] == expected
-    assert sum(len(group.behaviours) for group in CLIENT_GROUPS) == 135
+    assert sum(len(group.behaviours) for group in CLIENT_GROUPS) == 155
     assert sum(len(group.behaviours) for group in CONSUMER_GROUPS) == 60
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from testkit.fidelity import classic_plans, consumer_plans, reading_plans
+from testkit.fidelity import classic_plans, consumer_plans, reading_plans, transaction_plans
 from testkit.fidelity.plans import draw, draw_outage
 from testkit.fidelity.session import compare
 
@@ -63,3 +63,23 @@ def test_scripted_brokers_answer_consumers_like_real_ones(
     # The comparison is not empty: requests waited for others, and others were refused with several error codes.
     assert figures.late > plans
     assert len(figures.codes) > (20 if len(KINDS[version]) > 1 else 9)
+
+
+@pytest.mark.parametrize(
+    ("version", "nodes", "plans", "level"),
+    [
+        ("4.3.1", 1, 12, None),
+        pytest.param("4.3.1", 1, 12, 1, marks=pytest.mark.extended),
+        pytest.param("4.3.1", 3, 6, None, marks=pytest.mark.extended),
+    ],
+)
+def test_scripted_brokers_answer_transactional_producers_like_real_ones(
+    tmp_path: Path, version: str, nodes: int, plans: int, level: int | None
+) -> None:
+    drawn = [transaction_plans.draw(seed, version, nodes) for seed in range(plans)]
+    figures = asyncio.run(compare(version, nodes, drawn, tmp_path, level))
+    assert figures.plans == plans
+    assert not figures.unknown, "\n".join(map(str, figures.unknown))
+    # The comparison is not empty: transactions left batches, and others were refused with several error codes.
+    assert figures.batches > 4 * plans
+    assert len(figures.codes) > 9

@@ -12,15 +12,18 @@ from kio.schema.errors import ErrorCode
 
 from harness.brokers.scripted import fetch_sessions, fetching, partition_log, transaction_index, validation
 from harness.brokers.scripted.apis import metadata, produce
-from harness.brokers.scripted.groups import classic_group, consumer_group, consumer_requests
-from harness.brokers.scripted.producer_state import ProducerStateEntry
+from harness.brokers.scripted.groups import classic_group, consumer_group, consumer_requests, offsets
+from harness.brokers.scripted.producer_state import ProducerStateEntry, ProducerStateManager
 from harness.brokers.scripted.refusals import RequestRefused
 from harness.brokers.scripted.releases import RELEASES
+from harness.brokers.scripted.transactions import admission, coordinator, ending
+from harness.brokers.scripted.transactions import metadata as transaction_metadata
 from harness.wire.apis import Api
-from testkit.fidelity import classic_plans, consumer_plans, reading_plans
+from testkit.fidelity import classic_plans, consumer_plans, reading_plans, transaction_plans
 from testkit.fidelity import group_steps as g
 from testkit.fidelity import reading_steps as r
 from testkit.fidelity import steps as s
+from testkit.fidelity import transaction_steps as t
 from testkit.fidelity.differences import KNOWN, reason
 from testkit.fidelity.plans import draw, draw_outage
 
@@ -129,6 +132,72 @@ def test_broken_broker_is_found_by_consumers(
     differing: Any, draw_consumer: Any, sabotage: Callable[[pytest.MonkeyPatch], None]
 ) -> None:
     assert any(differing(draw_consumer(seed, "4.3.1", 1), "4.3.1", sabotage) for seed in SEEDS)
+
+
+def test_every_request_of_a_transactional_producer_is_drawn() -> None:
+    plans = [transaction_plans.draw(seed, "4.3.1", 3) for seed in SEEDS]
+    assert plans == [transaction_plans.draw(seed, "4.3.1", 3) for seed in SEEDS]
+    steps = [step for plan in plans for step in plan.steps]
+    assert set(get_args(t.TransactionStep)) <= {type(step) for step in steps}
+    for kind, api, low in (
+        (t.InitTransactions, Api.INIT_PRODUCER_ID, 0),
+        (t.AddToTransaction, Api.ADD_PARTITIONS_TO_TXN, 0),
+        (t.ProduceInTransaction, Api.PRODUCE, 7),
+        (t.AddGroupToTransaction, Api.ADD_OFFSETS_TO_TXN, 0),
+        (t.CommitInTransaction, Api.TXN_OFFSET_COMMIT, 0),
+        (t.FinishTransaction, Api.END_TXN, 0),
+    ):
+        high = RELEASES["4.3.1"].ranges[api][1]
+        assert {step.version for step in steps if isinstance(step, kind)} == set(range(low, high + 1))
+
+
+@pytest.mark.parametrize("nodes", [1, 3])
+@pytest.mark.parametrize("version", RELEASES)
+def test_correct_brokers_agree_about_transactions(differing: Any, version: str, nodes: int) -> None:
+    for seed in range(4):
+        plan = transaction_plans.draw(seed, version, nodes)
+        assert differing(plan, version, lambda _patch: None) == []
+
+
+def _verifies_nothing(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(admission, "_ask", lambda *_: {})
+
+
+def _fences_no_producer(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(coordinator, "_check_producer", lambda *_: None)
+
+
+def _ends_as_before_kip_890(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(coordinator, "may_end_v2", ending.may_end_v1)
+
+
+def _shows_pending_offsets(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(offsets.OffsetStore, "is_unstable", lambda *_: False)
+
+
+def _forgets_what_was_asked(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(ProducerStateManager, "check_verified", lambda *_: None)
+
+
+def _bumps_no_epochs(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(transaction_metadata, "BUMPS_FROM_VERSION", 9)
+
+
+@pytest.mark.parametrize(
+    "sabotage",
+    [
+        _verifies_nothing,
+        _fences_no_producer,
+        _ends_as_before_kip_890,
+        _shows_pending_offsets,
+        _forgets_what_was_asked,
+        _bumps_no_epochs,
+    ],
+)
+def test_broken_broker_is_found_by_transactional_producers(
+    differing: Any, sabotage: Callable[[pytest.MonkeyPatch], None]
+) -> None:
+    assert any(differing(transaction_plans.draw(seed, "4.3.1", 1), "4.3.1", sabotage) for seed in SEEDS)
 
 
 def _accepts_gaps(patch: pytest.MonkeyPatch) -> None:

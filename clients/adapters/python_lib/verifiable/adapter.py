@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     NotSet = dict[str, str]
 
 
+#: What an application may do after an error of a transaction: the same call again, abort, or close the producer.
+REPEAT, ABORT, CLOSE = "repeat", "abort", "close"
+
+
 class ConfigRefused(Exception):
     """Raised by ``configure`` if the client itself rejects these settings."""
 
@@ -63,6 +67,38 @@ class Adapter(Role):
 
     def send(self, topic: str, key: str | None, value: str, partition: int | None, result: Result) -> None:
         """Pass one record to the client. Call ``result`` once, now or later, on any thread."""
+        raise NotImplementedError
+
+    def init_transactions(self) -> None:
+        """Prepare the producer for transactions. Like the next three, only with the feature ``transactions``.
+
+        Each of the four waits at most as long as max.block.ms, or as the client's own limit. It raises the client's
+        exception, and :meth:`way_out` says what the application may do then.
+        """
+        raise NotImplementedError
+
+    def begin_transaction(self) -> None:
+        """Begin a transaction."""
+        raise NotImplementedError
+
+    def commit_transaction(self) -> None:
+        """Commit the transaction, after all of its records have a result."""
+        raise NotImplementedError
+
+    def abort_transaction(self) -> None:
+        """Abort the transaction."""
+        raise NotImplementedError
+
+    def way_out(self, error: Exception) -> str:
+        """Return what the client lets the application do after an error of these calls: repeat, abort or close."""
+        raise NotImplementedError
+
+    def name_of(self, error: Exception) -> str:
+        """Return the client's own name for an error of these calls."""
+        return type(error).__name__
+
+    def renew(self) -> None:
+        """Close the producer without waiting, and build another one with the same settings."""
         raise NotImplementedError
 
     def poll(self, timeout_s: float) -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "configure": ("id", "config"),
     "produce": ("id", "topic", "first", "keys", "values"),
+    "transact": ("id", "topic", "first", "keys", "values", "end", "flush"),
     "flush": ("id", "timeout_ms"),
     "close": ("id", "timeout_ms"),
     "subscribe": ("id",),

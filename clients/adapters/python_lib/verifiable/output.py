@@ -90,24 +90,24 @@ class Results:
         self.count = 0
         self._output = output
         self._lock = threading.Lock()
-        self._rows: dict[int, list[tuple[Any, ...]]] = {}
+        self._rows: dict[tuple[str, int], list[tuple[Any, ...]]] = {}
 
-    def add(self, id: int, row: tuple[Any, ...]) -> None:
+    def add(self, id: int, row: tuple[Any, ...], op: str = "send") -> None:
         """Store one row. Its line is written later, or now if it is full."""
         with self._lock:
             self.count += 1
-            rows = self._rows.setdefault(id, [])
+            rows = self._rows.setdefault((op, id), [])
             rows.append(row)
             if len(rows) >= RESULTS_MAX_ROWS:
-                self._write(id)
+                self._write(op, id)
 
     def write(self) -> None:
         """Write all stored rows."""
         with self._lock:
-            for id in list(self._rows):
-                self._write(id)
+            for op, id in list(self._rows):
+                self._write(op, id)
 
-    def _write(self, id: int) -> None:
-        columns = zip(*self._rows.pop(id))  # noqa: B905 - strict= is not in Python 3.8
+    def _write(self, op: str, id: int) -> None:
+        columns = zip(*self._rows.pop((op, id)))  # noqa: B905 - strict= is not in Python 3.8
         named = {name: list(column) for name, column in zip(self.COLUMNS, columns)}  # noqa: B905
-        self._output.event("op_complete", {"op": "send", "id": id, **named})
+        self._output.event("op_complete", {"op": op, "id": id, **named})

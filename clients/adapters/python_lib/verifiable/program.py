@@ -22,6 +22,7 @@ from .closing import Closing
 from .commands import COMMANDS, lines, parse
 from .member import Member
 from .output import Output, Result, Results, complete, invoke
+from .transactor import Transactor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,6 +53,7 @@ class Program:
         self._member: Member | None = None
         self._closing = Closing(output)
         self._results = Results(output)
+        self._transactor = Transactor(adapter, output, lambda: self._hurried)
         self._commands: SimpleQueue[dict[str, Any]] = SimpleQueue()
         self._sent = 0
         self._configured = False
@@ -76,6 +78,8 @@ class Program:
 
     def _obey(self) -> None:
         handlers = {"configure": self._configure, "produce": self._produce, "flush": self._flush}
+        if "transactions" in self._adapter.features:
+            handlers["transact"] = self._transact
         while True:
             command = self._next_command()
             name = command["cmd"]
@@ -133,6 +137,12 @@ class Program:
             self._sent += 1
             partition = None if partitions is None else partitions[index]
             self._adapter.send(topic, keys[index], value, partition, Result(self._results, id, first + index))
+
+    def _transact(self, command: dict[str, Any]) -> None:
+        self._must_be_configured("transact")
+        self._sent += len(command["values"])
+        for row in self._transactor.transact(command):
+            self._results.add(command["id"], row, "transact")
 
     def _flush(self, command: dict[str, Any]) -> None:
         self._must_be_configured("flush")

@@ -5,31 +5,47 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator
 from functools import partial
+from typing import NamedTuple
 
 from clients.adapters.reference.simulated.events import WALL_NS_AT_ZERO, Events
 from clients.adapters.reference.simulated.selector import SimulatedSelector
+from clients.adapters.reference.simulated.transactor import Transactor
 from clients.reference.producer.producer import ProducerCore
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.send_handle import Delivery
 from harness.model.contract import Close, Flush
 from harness.simulated.scheduler import NS_PER_MS
 from harness.workloads.produce.commands import Produce
+from harness.workloads.transactions.commands import Transact
 
 #: When the application must check again. None: only after an event.
 Wake = int | None
 
 
-class Application:
-    """Executes ``commands``. ``sent`` counts the records it has sent. ``has_ended`` is true after a close."""
+class Producer(NamedTuple):
+    """A producer of the client: its core, and its side of the network."""
 
-    def __init__(self, core: ProducerCore, selector: SimulatedSelector, events: Events) -> None:
-        self.commands: deque[Produce | Flush | Close] = deque()
+    core: ProducerCore
+    selector: SimulatedSelector
+
+
+class Application:
+    """Executes ``commands``. ``sent`` counts the records it has sent. ``has_ended`` is true after a close.
+
+    ``producer`` is the producer in use. ``made`` builds it, and further ones in its place.
+    """
+
+    def __init__(self, made: Callable[[], Producer], max_block_ms: int, events: Events) -> None:
+        self.commands: deque[Produce | Transact | Flush | Close] = deque()
+        self.producer = made()
+        self._made, self._max_block_ns = made, max_block_ms * NS_PER_MS
         self.sent = 0
         self.has_ended = False
         self.wake_ns: Wake = None
         #: Returns whether the wait has ended. Called in every round.
         self.may_go_on: Callable[[], object] = self.commands.__len__
-        self._core, self._selector, self._events = core, selector, events
+        self._events = events
+        self._transactor = Transactor(self, events)
         self._doing = self._obey()
 
     def go_on(self) -> None:
@@ -46,6 +62,8 @@ class Application:
             match command:
                 case Produce():
                     yield from self._produce(command)
+                case Transact():
+                    yield from self._transactor.transact(command)
                 case Flush():
                     yield from self._flush(command)
                 case Close():
@@ -54,12 +72,15 @@ class Application:
 
     def _produce(self, command: Produce) -> Generator[Wake, None, None]:
         self._events.op_invoke("send", command.id, command.first, len(command.values))
-        send, result = self._core.send, self._events.result
+        yield from self.send(command, self._events.result)
+
+    def send(self, command: Produce | Transact, result: Callable[..., None]) -> Generator[Wake, None, None]:
+        """Send the records of a command. ``result`` gets the id, the number and the time of each, and its result."""
         now_ns = self._events.now_ns
         for index, value in enumerate(command.values):
             self.sent += 1
             key = command.keys[index]
-            delivery, _ = send(
+            delivery, _ = self.producer.core.send(
                 command.topic,
                 None if key is None else key.encode(),
                 value.encode(),
@@ -77,24 +98,53 @@ class Application:
         while delivery.is_blocked:
             yield None
 
+    def renew(self) -> None:
+        """Close the producer without waiting, and build another one."""
+        core, selector = self.producer
+        now_ms = self._events.now_ns // NS_PER_MS
+        core.close(now_ms, 0)
+        core.run_once(now_ms)
+        selector.close_all()
+        self.producer = self._made()
+
+    def until(self, is_true: Callable[[], object]) -> Generator[Wake, None, None]:
+        """Wait until something is true, for at most max.block.ms."""
+        deadline_ns = self._events.now_ns + self._max_block_ns
+        self.may_go_on = is_true
+        while not is_true() and self._events.now_ns < deadline_ns:
+            yield deadline_ns
+
+    def pause(self, for_ns: int) -> Generator[Wake, None, None]:
+        """Let time pass."""
+        end_ns = self._events.now_ns + for_ns
+        self.may_go_on = lambda: False
+        while self._events.now_ns < end_ns:
+            yield end_ns
+
     def _flush(self, command: Flush) -> Generator[Wake, None, None]:
         invoke_ns = self._events.op_invoke("flush", command.id)
-        deadline_ns = invoke_ns + command.timeout_ms * NS_PER_MS
-        batches = self._core.begin_flush()
+        done = yield from self.flushed(invoke_ns + command.timeout_ms * NS_PER_MS)
+        self._events.op_complete("flush", command.id, invoke_ns, None if done else "the client is not done")
+
+    def flushed(self, deadline_ns: int) -> Generator[Wake, None, bool]:
+        """Wait until every record that was sent has its result. Return False at the deadline."""
+        core = self.producer.core
+        batches = core.begin_flush()
         self.may_go_on = lambda: all(map(_is_published, batches))
         while not (done := all(map(_is_published, batches))) and self._events.now_ns < deadline_ns:
             yield deadline_ns
-        self._core.end_flush()
-        self._events.op_complete("flush", command.id, invoke_ns, None if done else "the client is not done")
+        core.end_flush()
+        return done
 
     def _close(self, command: Close) -> Generator[Wake, None, None]:
         invoke_ns = self._events.op_invoke("close", command.id)
-        self._core.close(invoke_ns // NS_PER_MS, command.timeout_ms)
-        self.may_go_on = lambda: self._core.is_closed
-        while not self._core.is_closed:
+        core, selector = self.producer
+        core.close(invoke_ns // NS_PER_MS, command.timeout_ms)
+        self.may_go_on = lambda: core.is_closed
+        while not core.is_closed:
             yield None
-        self._core.publish(self._events.now_ns // NS_PER_MS)
-        self._selector.close_all()
+        core.publish(self._events.now_ns // NS_PER_MS)
+        selector.close_all()
         self._events.op_complete("close", command.id, invoke_ns, None)
         self._events.shutdown_complete()
         self.has_ended = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clients.adapters.reference.simulated.application import Application
+from clients.adapters.reference.simulated.application import Application, Producer
 from clients.adapters.reference.simulated.events import Events
 from clients.adapters.reference.simulated.selector import SimulatedSelector
 from clients.reference.config.producer_config import ProducerConfig
@@ -14,6 +14,7 @@ from harness.model.dice import Dice
 from harness.simulated.network import Network
 from harness.simulated.scheduler import NS_PER_MS
 from harness.workloads.produce.commands import Produce
+from harness.workloads.transactions.commands import Transact
 
 #: After this many rounds at one time the client is spinning. A real one would only be busy, so time advances by 1 ms.
 SPINNING_ROUNDS = 64
@@ -32,22 +33,26 @@ class SimulatedReference:
     ) -> None:
         self.trace: list[TraceEvent] = []
         self._events = events
-        self._selector = SimulatedSelector(network, components.channel if components else Channel)
-        self._core = ProducerCore(
-            config,
-            self._selector,
-            jitter=lambda: dice.between(-1_000_000, 1_000_000) / 1_000_000,
-            trace=self.trace.append,
-            components=components,
-        )
-        self._application = Application(self._core, self._selector, events)
+
+        def made() -> Producer:
+            selector = SimulatedSelector(network, components.channel if components else Channel)
+            core = ProducerCore(
+                config,
+                selector,
+                jitter=lambda: dice.between(-1_000_000, 1_000_000) / 1_000_000,
+                trace=self.trace.append,
+                components=components,
+            )
+            return Producer(core, selector)
+
+        self._application = Application(made, config.max_block_ms, events)
         self._due_ns: int | None = events.now_ns
 
     # Commands
 
     def load(self, command: LoadCommand) -> None:
-        """Send the records of a ``produce``; other workloads are not for a producer."""
-        assert isinstance(command, Produce)
+        """Send the records of a ``produce`` or a ``transact``; other workloads are not for a producer."""
+        assert isinstance(command, Produce | Transact)
         self._application.commands.append(command)
 
     def flush(self, command: Flush) -> None:
@@ -68,7 +73,7 @@ class SimulatedReference:
         events.now_ns = now_ns
         due_ns, wake_ns = self._due_ns, application.wake_ns
         if (
-            self._selector.has_news
+            application.producer.selector.has_news
             or application.commands
             or (due_ns is not None and due_ns <= now_ns)
             or (wake_ns is not None and wake_ns <= now_ns)
@@ -84,7 +89,7 @@ class SimulatedReference:
 
     def _rounds(self, now_ns: int) -> None:
         """Run rounds of the application and the core until nothing more happens at this time."""
-        application, core, selector = self._application, self._core, self._selector
+        application = self._application
         now_ms = now_ns // NS_PER_MS
         wake_ns = application.wake_ns
         may_go_on = application.may_go_on() or (wake_ns is not None and wake_ns <= now_ns)
@@ -93,6 +98,7 @@ class SimulatedReference:
                 application.go_on()
                 if application.has_ended:
                     return
+            core, selector = application.producer
             due_ms = core.run_once(now_ms)
             core.publish(now_ms)
             self._due_ns = None if due_ms is None else due_ms * NS_PER_MS

@@ -22,13 +22,15 @@ from harness.model.contract import (
     StartupComplete,
     Stats,
 )
+from harness.model.verdicts import Outcome
 from harness.simulated.ports import Tell
 from harness.simulated.scheduler import NS_PER_MS, WALL_MS_AT_ZERO
+from harness.workloads.transactions.commands import Transact
 
 RESULTS_INTERVAL_NS = 20 * NS_PER_MS
 STATS_INTERVAL_NS = 1_000 * NS_PER_MS
 WALL_NS_AT_ZERO = WALL_MS_AT_ZERO * NS_PER_MS
-FEATURES = ["producer", "idempotence", "trace", *OF_CONSUMER]
+FEATURES = ["producer", "idempotence", "transactions", "trace", *OF_CONSUMER]
 
 
 class Events:
@@ -95,14 +97,16 @@ class Events:
         """Report the start of a call, and return its time."""
         return self._event(OpInvoke, op=op, id=id, first=first, count=count)
 
-    def op_complete(self, op: str, id: int, invoke_ns: int, error: str | None) -> None:
-        """Report the end of a flush or close, after all stored results."""
+    def op_complete(
+        self, op: str, id: int, invoke_ns: int, error: str | None, outcome: Outcome | None = None
+    ) -> None:
+        """Report the end of a flush, a close or a step, after all stored results. An error means a failure."""
         self.write()
         self._event(
             OpComplete,
             op=op,
             id=id,
-            outcome=["fail" if error else "ok"],
+            outcome=[outcome or ("fail" if error else "ok")],
             error=[error],
             invoke_ns=[invoke_ns],
             complete_ns=[self.now_ns],
@@ -126,6 +130,31 @@ class Events:
         if self._results_ns is None:
             passed_ns = now_ns - self._started_ns
             self._results_ns = self._started_ns + (passed_ns // RESULTS_INTERVAL_NS + 1) * RESULTS_INTERVAL_NS
+
+    def transacted(
+        self,
+        command: Transact,
+        invoke_ns: int,
+        outcome: Outcome,
+        error: str | None,
+        places: Mapping[int, tuple[int, int]],
+    ) -> None:
+        """Report one outcome for all records of a transaction, and where they were written, as far as that is known."""
+        numbers = range(command.first, command.first + command.count)
+        self._completed += command.count
+        at = [places.get(n, (-1, -1)) for n in numbers]
+        self._event(
+            OpComplete,
+            op=command.op,
+            id=command.id,
+            outcome=[outcome] * command.count,
+            error=[error] * command.count,
+            invoke_ns=[invoke_ns] * command.count,
+            complete_ns=[self.now_ns] * command.count,
+            records=list(numbers),
+            partition=[partition for partition, _ in at],
+            offset=[offset for _, offset in at],
+        )
 
     def write(self) -> None:
         """Report all stored results."""

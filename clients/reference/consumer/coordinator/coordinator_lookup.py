@@ -17,7 +17,7 @@ from clients.reference.consumer.coordinator.group_errors import group_error
 from clients.reference.consumer.coordinator.group_requests import coordinator_of, find_coordinator_request
 from clients.reference.consumer.errors import NoBrokersAvailableError
 from clients.reference.consumer.request_future import RequestFuture
-from clients.reference.network.network_client import coordinator_node
+from clients.reference.network.node_addresses import coordinator_node
 from clients.reference.ports import Jitter, Node
 from clients.reference.telemetry.trace import CoordinatorFound, CoordinatorLost, Trace
 from harness.wire.apis import Api

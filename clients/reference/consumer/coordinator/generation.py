@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
-NO_GENERATION_ID = -1
-UNKNOWN_MEMBER_ID = ""
+from clients.reference.common.group_offsets import (
+    NO_GENERATION_ID,
+    UNKNOWN_MEMBER_ID,
+    ConsumerGroupMetadata,
+)
+
+__all__ = [
+    "NO_GENERATION",
+    "NO_GENERATION_ID",
+    "UNKNOWN_MEMBER_ID",
+    "ConsumerGroupMetadata",
+    "Generation",
+]
 
 
 class Generation(NamedTuple):
@@ -23,13 +33,3 @@ class Generation(NamedTuple):
 
 
 NO_GENERATION = Generation()
-
-
-@dataclass(frozen=True, slots=True)
-class ConsumerGroupMetadata:
-    """What a producer needs to know to commit a consumer's offsets in a transaction."""
-
-    group_id: str
-    generation_id: int = NO_GENERATION_ID
-    member_id: str = UNKNOWN_MEMBER_ID
-    group_instance_id: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from clients.reference.errors import IllegalStateError
+from clients.reference.common.group_offsets import OffsetAndMetadata
 from clients.reference.metadata.topic_metadata import TopicPartition
 
 __all__ = [
@@ -40,24 +40,6 @@ class FetchPosition:
     offset: int
     offset_epoch: int | None = None
     leader: LeaderAndEpoch = NO_LEADER
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetAndMetadata:
-    """What a commit stores: the offset of the next record, a text, and an epoch (CSM-OFC-06).
-
-    ``leader_epoch`` is that of the record before it. Raise IllegalStateError for a negative offset.
-    """
-
-    offset: int
-    metadata: str = ""
-    leader_epoch: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.offset < 0:
-            raise IllegalStateError(
-                "negative-offset", "offset {offset} must not be negative", offset=self.offset
-            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""ApiVersions: the versions that the broker supports. An unsupported version is answered in version 0 (KIP-511)."""
+"""ApiVersions: the versions that the broker supports. An unsupported version is answered in version 0 (KIP-511).
+
+Of the cluster's features, the response has the one that clients follow: ``transaction.version`` (KIP-890).
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,10 @@ from harness.wire.messages import encode_response
 
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 _NAMED_FROM_VERSION: Final = 3
+_FROM_LEVEL_0_FROM_VERSION: Final = 4
+_TRANSACTION_VERSION: Final = "transaction.version"
+#: Clients compare the epochs of several brokers. The level is a setting of the whole cluster.
+_FEATURES_EPOCH: Final = 1
 
 
 def handle(state: ClusterState, request: Request) -> Answer:
@@ -28,7 +35,8 @@ def handle(state: ClusterState, request: Request) -> Answer:
     if state.injected and (error := state.take_error(Api.API_VERSIONS)):
         code = error.code
     if is_well_named:
-        message = _of_release(request.version, code, state.release.version, request.throttle_ms)
+        level = state.settings.transaction_version
+        message = _of_release(request.version, code, state.release.version, level, request.throttle_ms)
     else:
         message = _message(request.version, code, {}, request.throttle_ms)
     return Answer(encode_response(message, request.header.correlation_id), request.now_ns)
@@ -48,12 +56,37 @@ def _is_well_named(body: Any) -> bool:
 
 
 @cache
-def _of_release(version: int, code: ErrorCode, release: str, throttle_ms: int) -> Any:
+def _of_release(
+    version: int, code: ErrorCode, release: str, transaction_version: int, throttle_ms: int
+) -> Any:
     """Return the response of a release. It is cached because it is long, and requested on every connection."""
-    return _message(version, code, RELEASES[release].ranges, throttle_ms)
+    found = RELEASES[release]
+    features: dict[str, Any] = {}
+    if found.transaction_version and version >= _NAMED_FROM_VERSION:
+        features = _features(version, found.transaction_version, transaction_version)
+    return _message(version, code, found.ranges, throttle_ms, features)
 
 
-def _message(version: int, code: ErrorCode, offered: Ranges, throttle_ms: int) -> Any:
+def _features(version: int, highest: int, finalized: int) -> dict[str, Any]:
+    """Return the feature ``transaction.version`` (KIP-584). Before version 4, features from level 0 on are left out."""
+    supported = maker(Api.API_VERSIONS, version, "SupportedFeatureKey")
+    level = maker(Api.API_VERSIONS, version, "FinalizedFeatureKey")
+    return {
+        "supported_features": (supported(name=_TRANSACTION_VERSION, min_version=0, max_version=highest),)
+        if version >= _FROM_LEVEL_0_FROM_VERSION
+        else (),
+        "finalized_features": (
+            level(name=_TRANSACTION_VERSION, max_version_level=finalized, min_version_level=finalized),
+        )
+        if finalized
+        else (),
+        "finalized_features_epoch": _FEATURES_EPOCH,
+    }
+
+
+def _message(
+    version: int, code: ErrorCode, offered: Ranges, throttle_ms: int, features: dict[str, Any] | None = None
+) -> Any:
     entry = maker(Api.API_VERSIONS, version, "ApiVersion")
     return maker(Api.API_VERSIONS, version, "ApiVersionsResponse")(
         error_code=code,
@@ -61,4 +94,5 @@ def _message(version: int, code: ErrorCode, offered: Ranges, throttle_ms: int) -
             entry(api_key=int(key), min_version=low, max_version=high) for key, (low, high) in offered.items()
         ),
         throttle_time=milliseconds(throttle_ms),
+        **(features or {}),
     )

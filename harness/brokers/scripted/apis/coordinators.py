@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from harness.brokers.scripted.state import ClusterState
 
 NO_NODE: Final = -1
+OFFSETS_TOPIC: Final = "__consumer_offsets"
 
 
 #: The key types of FindCoordinator.
@@ -22,16 +23,26 @@ def group_coordinator(state: ClusterState, group_id: str) -> int:
 
 def coordinator(state: ClusterState, key: str, key_type: int) -> int:
     """Return the node for a key, or NO_NODE if none is available. It changes when nodes stop or start."""
-    settings = state.settings
-    partitions = (
-        settings.offsets_topic_num_partitions
-        if key_type == GROUP
-        else settings.transaction_state_log_num_partitions
-    )
+    if key_type == GROUP:
+        return offsets_leader(state, offsets_partition(state, key))
+    return _leader(state, _java_hash(key) % state.settings.transaction_state_log_num_partitions)
+
+
+def offsets_partition(state: ClusterState, group_id: str) -> int:
+    """Return the partition of ``__consumer_offsets`` that has a group."""
+    return _java_hash(group_id) % state.settings.offsets_topic_num_partitions
+
+
+def offsets_leader(state: ClusterState, partition: int) -> int:
+    """Return the node that coordinates all groups of a partition of ``__consumer_offsets``, or NO_NODE."""
+    return _leader(state, partition)
+
+
+def _leader(state: ClusterState, partition: int) -> int:
     alive = state.alive()
     if not alive or not state.settings.coordinator_available:
         return NO_NODE
-    return alive[(_java_hash(key) % partitions + state.settings.coordinators_moved) % len(alive)]
+    return alive[(partition + state.settings.coordinators_moved) % len(alive)]
 
 
 def bucket(text: str) -> int:

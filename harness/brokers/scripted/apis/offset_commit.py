@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
@@ -20,6 +21,7 @@ from harness.wire.apis import Api
 
 _NOT_FOUND_FROM_VERSION: Final = 9
 _BROKERS_RETENTION_MS: Final = -1
+_NO_GENERATION: Final = -1
 
 
 def handle(state: ClusterState, request: Request) -> Answer:
@@ -85,56 +87,81 @@ def _commit(
     expires_at_ms = None if retention_ms == _BROKERS_RETENTION_MS else request.now_ms + retention_ms
     for at, position, topic, part in valid:
         metadata = part.committed_metadata or ""
-        is_too_long = _is_too_long(state, part)
-        codes[at, position] = code or (ErrorCode.offset_metadata_too_large if is_too_long else ErrorCode.none)
+        own = ErrorCode.offset_metadata_too_large if is_too_long(state, part) else ErrorCode.none
+        codes[at, position] = code or own
         if codes[at, position] is ErrorCode.none:
             epoch = getattr(part, "committed_leader_epoch", -1)
             committed = Committed(part.committed_offset, epoch, metadata, request.now_ms, expires_at_ms)
             groups.offsets.commit(body.group_id, (topic.name, part.partition_index), committed)
 
 
-def _is_too_long(state: ClusterState, part: Any) -> bool:
+def is_too_long(state: ClusterState, part: Any) -> bool:
+    """Return whether the metadata of an offset is too long."""
     return len(part.committed_metadata or "") > state.settings.offset_metadata_max_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Committer:
+    """Who commits offsets: a member of a group in a generation or epoch, or a client outside of it (-1)."""
+
+    group_id: str
+    member_id: str
+    instance_id: str | None
+    generation_id: int
+    is_transactional: bool = False
+
+    @property
+    def names_no_member(self) -> bool:
+        """True for a producer that commits without a member of the group."""
+        is_alone = self.generation_id == _NO_GENERATION and not self.member_id and self.instance_id is None
+        return self.is_transactional and is_alone
 
 
 def _validate(state: ClusterState, request: Request, parts: list[tuple[UUID, Any]]) -> None:
     """Check the member and its generation (``ClassicGroup#validateOffsetCommit``). Raises RequestRefused."""
     body, groups = request.body, state.groups
-    generation_id = body.generation_id_or_member_epoch
-    if body.group_id in groups.consumer:
-        _validate_consumer(state, request, generation_id, parts)
+    instance_id = getattr(body, "group_instance_id", None)
+    who = Committer(body.group_id, body.member_id, instance_id, body.generation_id_or_member_epoch)
+    if who.group_id in groups.consumer:
+        validate_consumer(state, request, who, parts)
         return
-    group = groups.find(request.node_id, body.group_id)
-    if group is None:
-        if generation_id >= 0:
-            is_new = request.version >= _NOT_FOUND_FROM_VERSION
-            raise RequestRefused(ErrorCode.group_id_not_found if is_new else ErrorCode.illegal_generation)
-        group = groups.create(request.node_id, body.group_id)
-    validate_classic(group, body.member_id, getattr(body, "group_instance_id", None), generation_id)
+    group = find_group(state, request, who)
+    validate_classic(group, who)
     member = group.members.get(body.member_id)
     if member is not None and group.is_in(ClassicState.STABLE, ClassicState.PREPARING):
         groups.rebalancing(request.node_id).expect_heartbeat(group, member)
 
 
-def _validate_consumer(
-    state: ClusterState, request: Request, epoch: int, parts: list[tuple[UUID, Any]]
+def find_group(state: ClusterState, request: Request, who: Committer) -> ClassicGroup:
+    """Return a classic group, or a new one for a client that is no member. Raises RequestRefused."""
+    group = state.groups.find(request.node_id, who.group_id)
+    if group is None:
+        if who.generation_id >= 0:
+            is_new = request.version >= _NOT_FOUND_FROM_VERSION
+            raise RequestRefused(ErrorCode.group_id_not_found if is_new else ErrorCode.illegal_generation)
+        group = state.groups.create(request.node_id, who.group_id)
+    return group
+
+
+def validate_consumer(
+    state: ClusterState, request: Request, who: Committer, parts: list[tuple[UUID, Any]]
 ) -> None:
     """Raise RequestRefused unless a member of such a group may commit (``ConsumerGroup#validateOffsetCommit``).
 
     With KIP-848 an older epoch is accepted for partitions that the member had in that epoch, and still has.
     """
-    body = request.body
-    group = state.groups.find_consumer(request.node_id, body.group_id, create=False)
-    if epoch < 0 and not group.members:
+    epoch = who.generation_id
+    group = state.groups.find_consumer(request.node_id, who.group_id, create=False)
+    if (epoch < 0 and not group.members) or who.names_no_member:
         return
-    member = group.members.get(body.member_id or "")
+    member = group.members.get(who.member_id or "")
     if member is None:
         raise RequestRefused(ErrorCode.unknown_member_id)
     if member.classic is not None:
         if epoch != member.epoch:
             raise RequestRefused(ErrorCode.illegal_generation)
         return
-    if request.version < _NOT_FOUND_FROM_VERSION:
+    if request.version < _NOT_FOUND_FROM_VERSION and not who.is_transactional:
         raise RequestRefused(ErrorCode.unsupported_version)
     if epoch > member.epoch:
         raise RequestRefused(ErrorCode.stale_member_epoch)
@@ -143,21 +170,22 @@ def _validate_consumer(
     for topic_id, part in parts:
         assigned_in = member.assigned_in.get((topic_id, part.partition_index))
         is_stale = assigned_in is None or epoch < assigned_in
-        if is_stale and not _is_too_long(state, part):
+        if is_stale and not is_too_long(state, part):
             raise RequestRefused(ErrorCode.stale_member_epoch)
 
 
-def validate_classic(
-    group: ClassicGroup, member_id: str, instance_id: str | None, generation_id: int
-) -> None:
-    """Raise RequestRefused if this member may not commit in this generation."""
-    if generation_id < 0 and group.is_in(ClassicState.EMPTY):
+def validate_classic(group: ClassicGroup, who: Committer) -> None:
+    """Raise RequestRefused if this member may not commit in this generation.
+
+    Transactions need no member, and may commit while the group rebalances.
+    """
+    if who.generation_id < 0 and group.is_in(ClassicState.EMPTY):
         return
-    if generation_id >= 0 or member_id or instance_id is not None:
-        group.validate_member(member_id, instance_id)
-        if generation_id != group.generation_id:
+    if who.generation_id >= 0 or who.member_id or who.instance_id is not None:
+        group.validate_member(who.member_id, who.instance_id)
+        if who.generation_id != group.generation_id:
             raise RequestRefused(ErrorCode.illegal_generation)
-    elif not group.is_in(ClassicState.EMPTY):
+    elif not who.is_transactional and not group.is_in(ClassicState.EMPTY):
         raise RequestRefused(ErrorCode.unknown_member_id)
-    if group.is_in(ClassicState.COMPLETING):
+    if not who.is_transactional and group.is_in(ClassicState.COMPLETING):
         raise RequestRefused(ErrorCode.rebalance_in_progress)

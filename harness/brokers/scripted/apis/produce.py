@@ -6,13 +6,26 @@ acks=0 there is no response, and an error closes the connection, which is the on
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
 
 from kio.schema.errors import ErrorCode
 
+from harness.brokers.scripted.agenda import Waiting
 from harness.brokers.scripted.answer import NS_PER_MS, Answer, Closed, Request, milliseconds, timestamp
+from harness.brokers.scripted.apis.transactional_produce import (
+    RETRY_BACKOFF_MAX_NS,
+    RETRY_BACKOFF_NS,
+    Offered,
+    Refused,
+    Transactional,
+    is_transient,
+    transactional,
+    translated,
+    verify,
+)
 from harness.brokers.scripted.messages import maker
 from harness.brokers.scripted.refusals import RequestRefused
 from harness.brokers.scripted.state import ClusterState, InjectedError
@@ -68,41 +81,104 @@ class _Outcome:
 
 def handle(state: ClusterState, request: Request) -> Answer:
     """Handle the request. Raises Closed for an error with acks=0."""
-    body, version = request.body, request.version
-    error = state.take_error(Api.PRODUCE, _indexes(body)) if state.injected else None
-    topics, whole = _by_topic(body, version)
-    outcomes: list[tuple[Any, list[_Outcome]]] = []
-    ready_ns = request.now_ns
-    for asked, parts in topics:
-        topic, absent = _topic(state, asked, version)
-        made = []
-        for brought in parts.values():
-            outcome = _outcome(request, topic, absent, brought, error, whole)
-            if outcome.ready_ns > ready_ns:
-                ready_ns = outcome.ready_ns
-            made.append(outcome)
-        outcomes.append((asked, made))
-    state.stir()
-    if body.acks == _NONE:
-        failed = [outcome.code.name for _, made in outcomes for outcome in made if outcome.code]
-        if failed:
-            raise Closed(f"acks=0 and {', '.join(failed)}")
-        return Answer(None, ready_ns)
-    return Answer(
-        encode_response(_message(state, request, outcomes), request.header.correlation_id), ready_ns
-    )
+    error = state.take_error(Api.PRODUCE, _indexes(request.body)) if state.injected else None
+    topics, whole = _by_topic(state, request.body, request.version)
+    produce = _Produce(state, error, topics, whole)
+    found: Transactional | None = None
+    if request.body.transactional_id is not None and not whole and not _is_refused_early(error):
+        try:
+            found = transactional(request, produce.offered(request.version))
+        except RequestRefused as refused:
+            produce.whole = refused.code
+    if found is None:
+        return produce.answer(request, {})
+    verified = verify(state, request.node_id, found)
+    if is_transient(found, verified) and request.body.acks != _NONE:
+        return _try_again(request, produce, found)
+    return produce.answer(request, translated(found, verified))
+
+
+def _is_refused_early(error: InjectedError | None) -> bool:
+    """Return whether an injected error is the answer for all partitions, and nothing else is done."""
+    return error is not None and error.partition is None and not error.after_append
+
+
+def _try_again(request: Request, produce: _Produce, found: Transactional) -> Answer:
+    """Answer when the transaction before has ended, or when it has been waited for long enough."""
+    agenda = produce.state.agenda
+    waiting = Waiting(agenda, request.node_id)
+    begun_ns = agenda.now_ns
+
+    def attempt(now_ns: int) -> None:
+        verified = verify(produce.state, request.node_id, found)
+        if is_transient(found, verified) and now_ns - begun_ns < RETRY_BACKOFF_MAX_NS:
+            agenda.at(now_ns + RETRY_BACKOFF_NS, attempt, request.node_id)
+            return
+        now_ms = produce.state.now_ms
+        answer = produce.answer(replace(request, now_ns=now_ns, now_ms=now_ms), translated(found, verified))
+        assert answer.frame is not None
+        waiting.complete(answer.frame, answer.at_ns)
+
+    agenda.at(begun_ns + RETRY_BACKOFF_NS, attempt, request.node_id)
+    return Answer(None, request.now_ns, waiting=waiting)
+
+
+@dataclass(slots=True)
+class _Produce:
+    """A request by topics and partitions. ``whole`` is the error of all partitions."""
+
+    state: ClusterState
+    error: InjectedError | None
+    topics: list[tuple[Any, _Parts]]
+    whole: ErrorCode
+
+    def offered(self, version: int) -> Iterator[Offered]:
+        """Yield the batches for partitions that exist."""
+        for asked, parts in self.topics:
+            topic, _ = _topic(self.state, asked, version)
+            for brought in parts.values():
+                if topic is None or brought.batch is None or brought.refused is not None:
+                    continue
+                if 0 <= brought.index < len(topic.partitions):
+                    yield Offered(topic, topic.partitions[brought.index], brought.batch)
+
+    def answer(self, request: Request, verified: Refused) -> Answer:
+        """Append what may be appended, and answer. Raises Closed for an error with acks=0."""
+        outcomes: list[tuple[Any, list[_Outcome]]] = []
+        ready_ns = request.now_ns
+        for asked, parts in self.topics:
+            topic, absent = _topic(self.state, asked, request.version)
+            made = []
+            for brought in parts.values():
+                whole = self.whole
+                if topic is not None and whole is _OK:
+                    whole = verified.get((topic.name, brought.index), _OK)
+                outcome = _outcome(request, topic, absent, brought, self.error, whole)
+                ready_ns = max(ready_ns, outcome.ready_ns)
+                made.append(outcome)
+            outcomes.append((asked, made))
+        self.state.stir()
+        if request.body.acks == _NONE:
+            failed = [outcome.code.name for _, made in outcomes for outcome in made if outcome.code]
+            if failed:
+                raise Closed(f"acks=0 and {', '.join(failed)}")
+            return Answer(None, ready_ns)
+        message = _message(self.state, request, outcomes)
+        return Answer(encode_response(message, request.header.correlation_id), ready_ns)
 
 
 _Parts = dict[int, _Brought]
 
 
-def _by_topic(body: Any, version: int) -> tuple[list[tuple[Any, _Parts]], ErrorCode]:
+def _by_topic(state: ClusterState, body: Any, version: int) -> tuple[list[tuple[Any, _Parts]], ErrorCode]:
     """Return each topic once with each of its partitions once, and the error that applies to all partitions.
 
     A batch that no partition would accept is already rejected here. An error for all partitions arises because the
     broker's search for transactional batches ends at the first malformed batch.
     """
     topics: dict[Any, tuple[Any, _Parts]] = {}
+    transactional_id, denied = body.transactional_id, state.settings.denied_transactional_ids
+    is_denied = transactional_id is None or transactional_id in denied
     whole: ErrorCode | None = None
     for asked in body.topic_data:
         _, parts = topics.setdefault(
@@ -112,14 +188,12 @@ def _by_topic(body: Any, version: int) -> tuple[list[tuple[Any, _Parts]], ErrorC
             brought = parts.get(part.index)
             if brought is None:
                 brought = parts[part.index] = _Brought(part.index)
-            found = _bring(brought, part.records, version, body.transactional_id)
+            found = _bring(brought, part.records, version, is_denied=is_denied)
             whole = found if whole is None else whole
     return list(topics.values()), _OK if whole is None else whole
 
 
-def _bring(
-    brought: _Brought, records: bytes | None, version: int, transactional_id: str | None
-) -> ErrorCode | None:
+def _bring(brought: _Brought, records: bytes | None, version: int, *, is_denied: bool) -> ErrorCode | None:
     """Add one batch for a partition. Return the error code that it implies for the whole request, or None."""
     try:
         size_bytes = first_batch_bytes(records)
@@ -135,7 +209,7 @@ def _bring(
         return None
     if not records[_ATTRIBUTES_AT] & TRANSACTIONAL:
         return None
-    return _OK if transactional_id is not None else ErrorCode.transactional_id_authorization_failed
+    return ErrorCode.transactional_id_authorization_failed if is_denied else _OK
 
 
 def _indexes(body: Any) -> frozenset[int]:
@@ -198,7 +272,7 @@ def _hint(topic: Topic, outcome: _Outcome) -> None:
 def _append(request: Request, topic: Topic, partition: Partition, batch: bytes, outcome: _Outcome) -> None:
     is_at_log = False
     try:
-        is_at_log = may_append(request, topic, partition, batch)
+        is_at_log = may_append(request, topic, partition)
         appended = partition.log.append(batch, topic.config, partition.leader_epoch, request.now_ms)
     except RequestRefused as refused:
         outcome.code, outcome.message = refused.code, refused.message
@@ -214,15 +288,13 @@ def _append(request: Request, topic: Topic, partition: Partition, batch: bytes, 
         _wait(request, outcome)
 
 
-def may_append(request: Request, topic: Topic, partition: Partition, data: bytes) -> bool:
+def may_append(request: Request, topic: Topic, partition: Partition) -> bool:
     """Return True, or raise Refused: the checks that precede those of the log."""
     acks = request.body.acks
     if acks not in (_ALL, 0, 1):
         raise RequestRefused(ErrorCode.invalid_required_acks)
     if topic.name in INTERNAL_TOPICS:
         raise RequestRefused(ErrorCode.invalid_topic_exception)
-    if data[_ATTRIBUTES_AT] & TRANSACTIONAL:
-        raise RequestRefused(ErrorCode.invalid_txn_state)
     if partition.leader != request.node_id:
         raise RequestRefused(ErrorCode.not_leader_or_follower)
     if acks == _ALL and len(partition.isr) < partition.effective_min_isr(topic.config):

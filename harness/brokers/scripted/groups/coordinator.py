@@ -41,7 +41,7 @@ class GroupCoordinator:
 
     def __init__(self, state: ClusterState) -> None:
         self._state = state
-        self.offsets = OffsetStore()
+        self.offsets = OffsetStore(state.settings.producer_id_expiration_ms)
         self.log: dict[str, StoredGroup] = {}
         #: Each group that is in a coordinator's memory, with that node.
         self.classic: dict[str, tuple[int, ClassicGroup]] = {}

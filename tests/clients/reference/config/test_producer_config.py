@@ -144,9 +144,19 @@ def test_producer_gets_a_unique_client_id():
     assert read_settings({**base, "client.id": "mine", "transactional.id": "t"})["client.id"] == "mine"
 
 
-def test_transactions_are_refused():
-    with raises_code(ConfigException, "transactions-not-supported"):
-        config(transactional_id="t")
+def test_transactional_settings_are_accepted():
+    given = config(transactional_id="t", transaction_timeout_ms=7_000)
+    assert (given.transactional_id, given.transaction_timeout_ms, given.client_id) == (
+        "t",
+        7_000,
+        "producer-t",
+    )
+    assert given.enable_idempotence
+
+
+def test_two_phase_commit_is_refused_by_name():
+    with raises_code(ConfigException, "config-not-settable", name="transaction.two.phase.commit.enable"):
+        config(transaction_two_phase_commit_enable=True)
 
 
 def test_delivery_timeout_covers_linger_and_request():

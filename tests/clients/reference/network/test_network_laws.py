@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from clients.reference.common.requests import ClientRequest, metadata_request
 from clients.reference.config.producer_config import ProducerConfig
 from clients.reference.metadata.metadata import Metadata
-from clients.reference.network.network_client import NetworkClient, coordinator_node
+from clients.reference.network.network_client import NetworkClient
+from clients.reference.network.node_addresses import coordinator_node
 from clients.reference.ports import INT32_MAX, ChannelState, Disconnection, Node, Polled
 from clients.reference.states import ConnectionState
 from clients.reference.telemetry.trace import ConnectionEnded, RequestLost

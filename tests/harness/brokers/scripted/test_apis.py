@@ -188,7 +188,7 @@ def test_a_transactional_id_keeps_its_producer_id_and_bumps_the_epoch(client):
 def test_a_new_producer_id_follows_the_last_epoch(client):
     it = client()
     init(it, transactional_id="x")
-    it.cluster.state.transactions["x"].producer_epoch = LAST_EPOCH - 1
+    it.cluster.transaction("x").producer_epoch = LAST_EPOCH - 1
     assert init(it, transactional_id="x") == (ErrorCode.none, 0, LAST_EPOCH)
     assert init(it, transactional_id="x") == (ErrorCode.none, 1, 0)
 

@@ -252,7 +252,7 @@ def test_denied_topics_and_unopened_transactions_are_refused(client, batch):
     it.cluster.settings.denied_topics.clear()
     transactional = batch(1, (7, 0, 0), transactional=True)
     assert it.produce(transactional).error_code is ErrorCode.transactional_id_authorization_failed
-    assert it.produce(transactional, transactional_id="x").error_code is ErrorCode.invalid_txn_state
+    assert it.produce(transactional, transactional_id="x").error_code is ErrorCode.invalid_producer_id_mapping
 
 
 @pytest.mark.parametrize("after_append", [False, True])

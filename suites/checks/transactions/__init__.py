@@ -1,0 +1,1 @@
+"""Checks of producers' transactions, by the log's markers, the client's reports and its requests."""
