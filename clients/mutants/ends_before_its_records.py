@@ -18,6 +18,7 @@ class Impatient(TransactionalManager):
 MUTANT = Mutant(
     "sends EndTxn before every batch of the transaction has a result",
     Components(transactional_manager=Impatient),
-    caught_by=("state_transitions/a_transaction_ends_after_its_records",),
+    caught_by=("state_transitions/a_transaction_ends_after_its_records", "end-overtakes-records"),
     breaks=("PRD-TXN-05",),
+    scenarios=("transactions/disconnect",),
 )

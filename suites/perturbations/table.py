@@ -26,6 +26,7 @@ from suites.perturbations import (
     tampering,
     timestamps,
     traces,
+    transactions,
 )
 from suites.perturbations.limits.table import PERTURBATIONS as LIMITS
 
@@ -45,6 +46,7 @@ PERTURBATIONS: tuple[Perturbation, ...] = (
     *tampering.PERTURBATIONS,
     *consuming.PERTURBATIONS,
     *membership.PERTURBATIONS,
+    *transactions.PERTURBATIONS,
     *LIMITS,
 )
 

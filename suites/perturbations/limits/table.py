@@ -160,6 +160,8 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "same-generation-again": ("committed-in-a-lost-generation",),
     "static-leader-may-skip": ("led-without-assigning",),
     "stored-offset-outlived-its-log": ("passed-over-after-truncation",),
+    "produce-given-up": ("commit-before-an-answer",),
+    "produce-held-back": ("commit-before-a-batch",),
     "process-stalled": ("gave-up-long-after-a-stall",),
     "reasons-for-metadata": ("metadata-storm-long-after-reasons",),
     "recovering-client-hangs-up": ("again-after-hanging-up-in-peace",),

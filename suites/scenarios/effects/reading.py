@@ -1,4 +1,5 @@
-"""How a fault shows to clients that read: in answers that they did not get or that said no, and what they asked then.
+"""How a fault shows to clients that read, or that have transactions: in answers that they did not get or that said no,
+and in what they asked then.
 
 A client's reaction shows in a later request of its own. The APIs that count are those that the faults name; a fault
 that names none is about what the workload requests.
@@ -23,6 +24,7 @@ from harness.workloads.consume import accounting
 from suites.scenarios.effects.fault_windows import begun, during
 
 FETCH: Final = "Fetch"
+TRANSACTIONS: Final = "transactions"
 #: What a client asks when it has to find its place again: a coordinator, a group, a leader, an offset.
 ANEW: Final = (
     "FindCoordinator",
@@ -80,7 +82,7 @@ def doubled(evidence: Evidence) -> Consequence:
         frame.disposition is Disposition.ANNOTATED and _is_meant(evidence, frame)
         for frame in _answers(evidence)
     )
-    return Consequence(count, "answers to clients that read passed twice")
+    return Consequence(count, "answers passed twice")
 
 
 def swapped(evidence: Evidence) -> Consequence:
@@ -110,7 +112,7 @@ def strange(evidence: Evidence) -> Consequence:
 def damaged(evidence: Evidence) -> Consequence:
     """Fetch answers with a damaged batch, after which records of its partition were delivered."""
     last_ns: dict[int, int] = {}
-    for got in accounting.deliveries(evidence) if _reads(evidence) else ():
+    for got in accounting.deliveries(evidence) if _is_meant_for(evidence) else ():
         last_ns[got.partition] = max(last_ns.get(got.partition, 0), got.polled_ns)
     count = sum(
         any(
@@ -135,7 +137,7 @@ def in_pieces(evidence: Evidence) -> Consequence:
         frame.t_ns - frame.arrived_ns >= IN_PIECES_NS and _is_meant(evidence, frame)
         for frame in _answers(evidence)
     )
-    return Consequence(count, "answers to clients that read passed in pieces")
+    return Consequence(count, "answers passed in pieces")
 
 
 def refused(evidence: Evidence) -> Consequence:
@@ -242,7 +244,7 @@ def passed_gaps(evidence: Evidence) -> Consequence:
     """Offsets without a record, behind which a member was given one."""
     stored = {(row.partition, row.offset) for row in evidence.log}
     ends: dict[int, int] = {}
-    for got in accounting.deliveries(evidence) if _reads(evidence) else ():
+    for got in accounting.deliveries(evidence) if _is_meant_for(evidence) else ():
         if begun(evidence, got.polled_ns):
             ends[got.partition] = max(ends.get(got.partition, 0), got.offset)
     starts: dict[int, int] = {}
@@ -264,7 +266,7 @@ def truncated(evidence: Evidence) -> Consequence:
         and place in stored
         and stored[place] != each.value
         and begun(evidence, each.polled_ns)
-        for each in (accounting.deliveries(evidence) if _reads(evidence) else ())
+        for each in (accounting.deliveries(evidence) if _is_meant_for(evidence) else ())
     )
     return Consequence(count, "records were delivered where the log has others now")
 
@@ -272,7 +274,7 @@ def truncated(evidence: Evidence) -> Consequence:
 def throttled(evidence: Evidence) -> Consequence:
     """Answers with a throttle time, to the APIs that the fault is about."""
     count = sum(frame.throttle_ms > 0 and _is_meant(evidence, frame) for frame in _answers(evidence))
-    return Consequence(count, "answers to clients that read contained a throttle time")
+    return Consequence(count, "answers contained a throttle time")
 
 
 def _on_another(evidence: Evidence, apis: tuple[str, ...], what: str) -> Consequence:
@@ -312,7 +314,7 @@ def _repeated(evidence: Evidence, apis: tuple[str, ...], what: str) -> Consequen
 @view
 def _meant(evidence: Evidence) -> frozenset[str]:
     """Return the APIs that the faults of the trial are about."""
-    if not _reads(evidence):
+    if not _is_meant_for(evidence):
         return frozenset()
     found: set[str] = set()
     for row in evidence.faults:
@@ -357,13 +359,14 @@ def _exchanges(evidence: Evidence) -> Iterator[Exchange]:
 
 
 def _answers(evidence: Evidence) -> Iterator[Frame]:
-    """Yield the answers during a fault, in a trial whose clients read."""
-    if not _reads(evidence):
+    """Yield the answers during a fault, in a trial whose clients read or have transactions."""
+    if not _is_meant_for(evidence):
         return
     for frame in evidence.frames:
         if frame.kind is FrameKind.RESPONSE and during(evidence, frame.t_ns):
             yield frame
 
 
-def _reads(evidence: Evidence) -> bool:
-    return workload(evidence.record.spec.workload.kind).api == FETCH
+def _is_meant_for(evidence: Evidence) -> bool:
+    kind = evidence.record.spec.workload.kind
+    return kind == TRANSACTIONS or workload(kind).api == FETCH
