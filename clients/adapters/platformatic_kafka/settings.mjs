@@ -79,7 +79,9 @@ export function producerOptions(config, algorithms, version, clientConfig = {}) 
     return value;
   };
   // Its `timeout` is that of Produce for the broker, and also the one of transactions.
-  const isTransactional = Object.hasOwn(config, TRANSACTIONAL_ID);
+  const hasTransactions = !isBefore(version, FIRST_WITH_TRANSACTIONS);
+  const isTransactional =
+    hasTransactions && Object.hasOwn(config, TRANSACTIONAL_ID);
   const requestTimeout = isTransactional
     ? "requestTimeout"
     : "requestTimeout, timeout";
@@ -97,13 +99,10 @@ export function producerOptions(config, algorithms, version, clientConfig = {}) 
     ["socket.connection.setup.timeout.ms", ["connectTimeout", whole]],
   ]);
   const absent = new Map(ABSENT);
-  if (isBefore(version, FIRST_WITH_TRANSACTIONS)) {
-    for (const name of [TRANSACTIONAL_ID, TRANSACTION_TIMEOUT])
-      absent.set(name, `${version} has no transactions`);
-  } else {
-    options.set(TRANSACTIONAL_ID, ["transactionalId", text]);
-    options.set(TRANSACTION_TIMEOUT, ["timeout", whole]);
-  }
+  if (hasTransactions) options.set(TRANSACTIONAL_ID, ["transactionalId", text]);
+  else absent.set(TRANSACTIONAL_ID, `${version} has no transactions`);
+  if (isTransactional) options.set(TRANSACTION_TIMEOUT, ["timeout", whole]);
+  else absent.set(TRANSACTION_TIMEOUT, "it is for a transactional.id");
   if (isBefore(version, FIRST_WITH_REQUEST_TIMEOUT)) {
     options.delete("request.timeout.ms");
     absent.set("request.timeout.ms", `${version} waits for a response without a timeout`);
