@@ -18,9 +18,9 @@ class Failed(Exception):
 
 
 class Client(Adapter):
-    """A client whose calls fail as ``errors`` say: call -> the ways out, in turn. It refuses the records ``refused``."""
+    """A client whose calls fail as ``errors`` say: call -> the ways out, in turn. It refuses some records."""
 
-    def __init__(self, errors: Mapping[str, list[str]] | None = None, refused: tuple[str, ...] = ()) -> None:
+    def __init__(self, errors: Mapping[str, list[str]] | None = None, refused: tuple[str, ...] = ()):
         self.errors = {call: list(ways) for call, ways in (errors or {}).items()}
         self.refused, self.done = refused, list[str]()
 
