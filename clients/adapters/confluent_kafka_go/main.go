@@ -27,10 +27,11 @@ func main() { verifiable.Run(&adapter{}) }
 
 // adapter wraps a kafka.Producer, or the consumer.
 type adapter struct {
-	producer *kafka.Producer
-	maxBlock time.Duration
-	own      map[string]string
-	consumer consumer
+	producer   *kafka.Producer
+	properties *kafka.ConfigMap
+	maxBlock   time.Duration
+	own        map[string]string
+	consumer   consumer
 }
 
 func (a *adapter) Consumer() verifiable.ConsumerAdapter { return &a.consumer }
@@ -44,7 +45,7 @@ func (a *adapter) About() verifiable.About {
 		ClientVersion:  verifiable.ModuleVersion("github.com/confluentinc/confluent-kafka-go/v2"),
 		LibraryVersion: librdkafka,
 		Language:       "go/c",
-		Features:       append([]string{"producer", "idempotence", "client_config"}, consumerFeatures()...),
+		Features:       append([]string{"producer", "idempotence", "transactions", "client_config"}, consumerFeatures()...),
 	}
 }
 
@@ -54,14 +55,17 @@ func (a *adapter) Configure(config verifiable.Config) (verifiable.Told, error) {
 		a.maxBlock = asked
 	}
 	wanted := properties{}
-	return wanted.build(wanted.translate(config, producers), a.own, func(all *kafka.ConfigMap) error {
-		producer, err := kafka.NewProducer(all)
-		if err == nil {
-			a.producer = producer
-			go a.serve(producer.Events())
-		}
-		return err
-	})
+	return wanted.build(wanted.translate(config, producers), a.own, a.create)
+}
+
+// create makes the producer, or its successor.
+func (a *adapter) create(all *kafka.ConfigMap) error {
+	producer, err := kafka.NewProducer(all)
+	if err == nil {
+		a.producer, a.properties = producer, all
+		go a.serve(producer.Events())
+	}
+	return err
 }
 
 func (a *adapter) Send(record verifiable.Record, result *verifiable.Result) {

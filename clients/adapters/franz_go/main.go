@@ -18,6 +18,8 @@ import (
 const (
 	unknownOffset = -1
 
+	javasMaxBlock = time.Minute // the default of max.block.ms
+
 	// closeReserve is the part of a close's time that is reserved for failing what could not be flushed.
 	closeReserve = 200 * time.Millisecond
 )
@@ -27,6 +29,8 @@ func main() { verifiable.Run(&franzGo{}) }
 // franzGo wraps a kgo.Client that produces, or the consumer.
 type franzGo struct {
 	client      *kgo.Client
+	options     []kgo.Opt
+	maxBlock    time.Duration
 	withoutAcks bool
 	own         map[string]string
 	consumer    consumer
@@ -41,11 +45,15 @@ func (f *franzGo) About() verifiable.About {
 		Client:        "franz-go",
 		ClientVersion: verifiable.ModuleVersion("github.com/twmb/franz-go"),
 		Language:      "go",
-		Features:      append([]string{"producer", "idempotence", "client_config"}, consumerFeatures()...),
+		Features:      append([]string{"producer", "idempotence", "transactions", "client_config"}, consumerFeatures()...),
 	}
 }
 
 func (f *franzGo) Configure(config verifiable.Config) (verifiable.Told, error) {
+	f.maxBlock = javasMaxBlock
+	if asked, err := config["max.block.ms"].Duration(); err == nil {
+		f.maxBlock = asked
+	}
 	options, told := translate(config)
 	told = told.Own(f.own, func(name, value string) error {
 		option, err := ownOption(name, value)
@@ -59,7 +67,7 @@ func (f *franzGo) Configure(config verifiable.Config) (verifiable.Told, error) {
 	if err != nil {
 		return told, verifiable.Refused(err)
 	}
-	f.client = client
+	f.client, f.options = client, options
 	return told, nil
 }
 

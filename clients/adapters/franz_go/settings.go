@@ -95,7 +95,7 @@ func (o *options) setters() map[string]verifiable.Setter {
 		"delivery.timeout.ms":                   verifiable.Duration("RecordDeliveryTimeout", adding(o, kgo.RecordDeliveryTimeout)),
 		"enable.idempotence":                    o.setIdempotence,
 		"linger.ms":                             verifiable.Duration("ProducerLinger", adding(o, kgo.ProducerLinger)),
-		"max.block.ms":                          verifiable.Absent("Produce waits for room until its context ends, which would fail the record"),
+		"max.block.ms":                          verifiable.Absent("Produce waits for room until its context ends, which would fail the record; an abort waits this long"),
 		"max.in.flight.requests.per.connection": o.inFlight(verifiable.Fixed(1)),
 		"max.request.size":                      o.setMaxBytes,
 		"metadata.max.age.ms":                   verifiable.Duration("MetadataMaxAge", o.setMaxAge),
@@ -106,6 +106,8 @@ func (o *options) setters() map[string]verifiable.Setter {
 		"retry.backoff.max.ms":                  verifiable.Duration("RetryBackoffFn", verifiable.Into(&o.retryBackoffMax)),
 		"retry.backoff.ms":                      verifiable.Duration("RetryBackoffFn", verifiable.Into(&o.retryBackoff)),
 		"socket.connection.setup.timeout.ms":    verifiable.Duration("Dialer", o.setDialTimeout),
+		"transaction.timeout.ms":                verifiable.Duration("TransactionTimeout", adding(o, kgo.TransactionTimeout)),
+		"transactional.id":                      verifiable.Text("TransactionalID", adding(o, kgo.TransactionalID)),
 	}
 }
 

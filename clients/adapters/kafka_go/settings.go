@@ -26,6 +26,7 @@ func translate(config verifiable.Config, a *adapter) verifiable.Told {
 	a.maxBlock = javasMaxBlock
 	writer, transport := a.writer, a.writer.Transport.(*kafka.Transport)
 	redialled := verifiable.Absent("a lost connection is dialled again when there is something to send")
+	withoutTransactions := verifiable.Absent("kafka-go has no transactional producer")
 	return config.Translate(map[string]verifiable.Setter{
 		"acks":       verifiable.OneOf("Writer.RequiredAcks", acks, verifiable.Into(&writer.RequiredAcks)),
 		"batch.size": verifiable.Absent("Writer.BatchBytes also rejects larger records: it is max.request.size"),
@@ -50,9 +51,11 @@ func translate(config verifiable.Config, a *adapter) verifiable.Told {
 		"request.timeout.ms": verifiable.Duration("Writer.ReadTimeout, Writer.WriteTimeout", func(timeout time.Duration) {
 			writer.ReadTimeout, writer.WriteTimeout = timeout, timeout
 		}),
-		"retries":              attempts(writer),
-		"retry.backoff.max.ms": verifiable.Duration("Writer.WriteBackoffMax", verifiable.Into(&writer.WriteBackoffMax)),
-		"retry.backoff.ms":     verifiable.Duration("Writer.WriteBackoffMin", verifiable.Into(&writer.WriteBackoffMin)),
+		"retries":                attempts(writer),
+		"retry.backoff.max.ms":   verifiable.Duration("Writer.WriteBackoffMax", verifiable.Into(&writer.WriteBackoffMax)),
+		"retry.backoff.ms":       verifiable.Duration("Writer.WriteBackoffMin", verifiable.Into(&writer.WriteBackoffMin)),
+		"transaction.timeout.ms": withoutTransactions,
+		"transactional.id":       withoutTransactions,
 		"socket.connection.setup.timeout.ms": verifiable.Duration(
 			"Transport.DialTimeout", verifiable.Into(&transport.DialTimeout)),
 	})

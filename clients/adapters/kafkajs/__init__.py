@@ -12,7 +12,7 @@ from harness.provision.node import node_runtime
 from harness.provision.npm_packages import LOCK, exact_version, node_program, write_lock
 
 HERE = Path(__file__).parent
-MODULES = ("main", "settings", "consumer", "consumer_settings")
+MODULES = ("main", "settings", "transactions", "consumer", "consumer_settings")
 SOURCES = (*(HERE / f"{name}.mjs" for name in MODULES), HERE.parent / "node_lib" / "verifiable")
 #: The minimum of the contract library. kafkajs itself supports older versions.
 OLDEST_NODE = (20, 0, 0)

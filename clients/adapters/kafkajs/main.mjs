@@ -22,6 +22,7 @@ import kafkajs from "kafkajs";
 import SnappyCodec from "kafkajs-snappy";
 import { KafkaJsConsumer } from "./consumer.mjs";
 import { kafkajsOptions } from "./settings.mjs";
+import { KafkaJsTransactions } from "./transactions.mjs";
 
 const { CompressionCodecs, CompressionTypes, Kafka, Partitioners } = kafkajs;
 const require = createRequire(import.meta.url);
@@ -49,14 +50,14 @@ class KafkaJs extends PromisingAdapter {
   client = "kafkajs";
   clientVersion = require("kafkajs/package.json").version;
   consumer = new KafkaJsConsumer();
+  transactions = new KafkaJsTransactions();
   features = [
     "producer",
     "idempotence",
+    "transactions",
     "client_config",
     ...this.consumer.features,
   ];
-  #producer;
-  #connected;
   #sendOptions;
   /** @type {WeakMap<object, Sent>} */
   #sentAs = new WeakMap();
@@ -71,13 +72,13 @@ class KafkaJs extends PromisingAdapter {
       // before 2.0, requests have a timeout only with enforceRequestTimeout
       const kafka = new Kafka({ enforceRequestTimeout: true, ...client });
       const createPartitioner = () => this.#listeningPartitioner();
-      this.#producer = kafka.producer({ ...producer, createPartitioner });
+      this.transactions.createWith(() =>
+        kafka.producer({ ...producer, createPartitioner }),
+      );
     } catch (error) {
       throw new ConfigRefused(error.message);
     }
     this.#sendOptions = send;
-    this.#connected = this.#producer.connect();
-    this.#connected.catch((error) => console.error(error)); // each send reports it too
     return told;
   }
 
@@ -97,8 +98,8 @@ class KafkaJs extends PromisingAdapter {
     const options = { ...this.#sendOptions, topic, messages };
     let told;
     try {
-      await this.#connected;
-      told = await this.#producer.send(options);
+      await this.transactions.connected;
+      told = await this.transactions.sender.send(options);
     } catch (error) {
       failed(sent, error);
       return;
@@ -109,7 +110,7 @@ class KafkaJs extends PromisingAdapter {
   }
 
   async disconnect() {
-    await this.#producer.disconnect();
+    await this.transactions.disconnect();
   }
 }
 

@@ -92,6 +92,8 @@ export function kafkajsOptions(config, compressionTypes, clientConfig = {}) {
     ["retry.backoff.max.ms", ["retry.maxRetryTime", whole]],
     ["retry.backoff.ms", ["retry.initialRetryTime", whole]],
     ["socket.connection.setup.timeout.ms", ["connectionTimeout", whole]],
+    ["transaction.timeout.ms", ["producer.transactionTimeout", whole]],
+    ["transactional.id", ["producer.transactionalId", text]],
   ]);
   const { own, applied, notSet } = translate(config, options, ABSENT);
   const clientNotSet = addOwn(own, clientConfig, OWN);

@@ -21,9 +21,13 @@ import { readFileSync } from "node:fs";
 import * as platformatic from "@platformatic/kafka";
 import { PlatformaticConsumer } from "./consumer.mjs";
 import { producerOptions } from "./settings.mjs";
+import { PlatformaticTransactions } from "./transactions.mjs";
 
 const { compressionsAlgorithms, Producer, stringSerializers, UserError } =
   platformatic;
+
+const JAVAS_MAX_BLOCK_MS = 60_000; // the default of max.block.ms
+const HAS_TRANSACTIONS = "beginTransaction" in Producer.prototype;
 
 function installedVersion() {
   const main = import.meta.resolve("@platformatic/kafka");
@@ -37,11 +41,12 @@ class PlatformaticKafka extends PromisingAdapter {
   features = [
     "producer",
     "idempotence",
+    ...(HAS_TRANSACTIONS ? ["transactions"] : []),
     "unplaced",
     "client_config",
     ...this.consumer.features,
   ];
-  #producer;
+  #producers;
   #sendOptions;
   /** By topic: the number of partitions that the client last knew. */
   #counts = new Map();
@@ -54,11 +59,14 @@ class PlatformaticKafka extends PromisingAdapter {
       clientConfig,
     );
     const serializers = stringSerializers;
+    const limitMs = Number(config["max.block.ms"] ?? JAVAS_MAX_BLOCK_MS);
+    const create = () => new Producer({ ...producer, serializers });
     try {
-      this.#producer = new Producer({ ...producer, serializers });
+      this.#producers = new PlatformaticTransactions(create, nameOf, limitMs);
     } catch (error) {
       throw new ConfigRefused(error.message);
     }
+    if (HAS_TRANSACTIONS) this.transactions = this.#producers;
     this.#sendOptions = send;
     return told;
   }
@@ -74,7 +82,7 @@ class PlatformaticKafka extends PromisingAdapter {
     const count = this.#counts.get(topic);
     let produced, error;
     try {
-      produced = await this.#producer.send(options);
+      produced = await this.#producers.sender.send(options);
     } catch (thrown) {
       error = thrown;
       produced = thrown.produced;
@@ -98,15 +106,15 @@ class PlatformaticKafka extends PromisingAdapter {
   async #count(topic) {
     const asked = { topics: [topic], metadataMaxAge: Number.MAX_SAFE_INTEGER };
     const known =
-      this.#producer.currentMetadata ??
-      (await this.#producer.metadata(asked).catch(() => undefined));
+      this.#producers.producer.currentMetadata ??
+      (await this.#producers.producer.metadata(asked).catch(() => undefined));
     const count = known?.topics.get(topic)?.partitionsCount;
     this.#counts.set(topic, count);
     return count;
   }
 
   async disconnect() {
-    await this.#producer.close();
+    await this.#producers.producer.close();
   }
 }
 

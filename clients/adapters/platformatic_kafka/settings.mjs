@@ -18,6 +18,8 @@ import {
 } from "./verifiable/index.mjs";
 
 const IN_FLIGHT = "max.in.flight.requests.per.connection";
+const TRANSACTIONAL_ID = "transactional.id";
+const TRANSACTION_TIMEOUT = "transaction.timeout.ms";
 const AT_ONCE = "send() sends all its records at once, however many";
 const ONE_DELAY = "the client waits retryDelay before it connects again";
 
@@ -54,6 +56,9 @@ export const OWN = [
   "timeout",
 ];
 
+/** Before this version there are no transactions. */
+const FIRST_WITH_TRANSACTIONS = [1, 27];
+
 /** Before this version a request waits for its response without a timeout. */
 const FIRST_WITH_REQUEST_TIMEOUT = [1, 23];
 
@@ -73,6 +78,13 @@ export function producerOptions(config, algorithms, version, clientConfig = {}) 
       throw new CannotSet(`Node ${process.versions.node} has no ${value}`);
     return value;
   };
+  // Its `timeout` is that of Produce for the broker, and also the one of transactions.
+  const hasTransactions = !isBefore(version, FIRST_WITH_TRANSACTIONS);
+  const isTransactional =
+    hasTransactions && Object.hasOwn(config, TRANSACTIONAL_ID);
+  const requestTimeout = isTransactional
+    ? "requestTimeout"
+    : "requestTimeout, timeout";
   const options = new Map([
     ["acks", ["send.acks", acks]],
     ["bootstrap.servers", ["bootstrapBrokers", list]],
@@ -81,12 +93,16 @@ export function producerOptions(config, algorithms, version, clientConfig = {}) 
     ["enable.idempotence", ["idempotent", truth]],
     [IN_FLIGHT, ["maxInflights", whole]],
     ["metadata.max.age.ms", ["metadataMaxAge", whole]],
-    ["request.timeout.ms", ["requestTimeout, timeout", whole]],
+    ["request.timeout.ms", [requestTimeout, whole]],
     ["retries", ["retries", whole]],
     ["retry.backoff.ms", ["retryDelay", whole]],
     ["socket.connection.setup.timeout.ms", ["connectTimeout", whole]],
   ]);
   const absent = new Map(ABSENT);
+  if (hasTransactions) options.set(TRANSACTIONAL_ID, ["transactionalId", text]);
+  else absent.set(TRANSACTIONAL_ID, `${version} has no transactions`);
+  if (isTransactional) options.set(TRANSACTION_TIMEOUT, ["timeout", whole]);
+  else absent.set(TRANSACTION_TIMEOUT, "it is for a transactional.id");
   if (isBefore(version, FIRST_WITH_REQUEST_TIMEOUT)) {
     options.delete("request.timeout.ms");
     absent.set("request.timeout.ms", `${version} waits for a response without a timeout`);

@@ -13,5 +13,5 @@ CLIENT = GoClient(
     versions=("1.23.1", "1.30.0", "1.38.1", "1.43.3", "1.50.3", "1.61.1"),
     folder=Path(__file__).parent,
     modules=(("github.com/Shopify/sarama", "1.0.0"), ("github.com/IBM/sarama", "1.40.0")),
-    since=("1.24", "1.60.1"),
+    since=("1.24", "1.37", "1.60.1"),
 )

@@ -26,6 +26,9 @@ func main() {
 
 // adapter wraps a sarama.AsyncProducer, or the consumer.
 type adapter struct {
+	addresses   []string
+	settings    *sarama.Config
+	client      sarama.Client // of a transactional producer
 	producer    sarama.AsyncProducer
 	unbuilt     error // why there is no producer
 	withoutAcks bool
@@ -38,6 +41,12 @@ func (a *adapter) Consumer() verifiable.ConsumerAdapter { return &a.consumer }
 
 func (a *adapter) TakeOwn(own map[string]string) { a.own = own }
 
+// Features of later versions, which the files since_*.go set.
+var (
+	producerFeatures = []string{"producer", "idempotence", "client_config"}
+	isTransactional  = func(*sarama.Config) bool { return false }
+)
+
 // sending is the metadata that a message carries through the producer.
 type sending struct {
 	result    *verifiable.Result
@@ -49,7 +58,7 @@ func (a *adapter) About() verifiable.About {
 		Client:        "sarama",
 		ClientVersion: verifiable.ModuleVersion("github.com/IBM/sarama"),
 		Language:      "go",
-		Features:      append([]string{"producer", "idempotence", "client_config"}, consumerFeatures()...),
+		Features:      append(producerFeatures, consumerFeatures()...),
 	}
 }
 
@@ -60,12 +69,20 @@ func (a *adapter) Configure(config verifiable.Config) (verifiable.Told, error) {
 	if err := own.Validate(); err != nil {
 		return told, verifiable.Refused(err)
 	}
-	a.producer, a.unbuilt = build(addresses, own)
-	if a.unbuilt == nil {
-		a.drained = make(chan struct{})
-		go a.drain()
+	a.addresses, a.settings = addresses, own
+	if isTransactional(own) {
+		return told, nil
+	}
+	if a.producer, a.unbuilt = build(addresses, own); a.unbuilt == nil {
+		a.serve()
 	}
 	return told, nil
+}
+
+// serve begins to record the results of the producer.
+func (a *adapter) serve() {
+	a.drained = make(chan struct{})
+	go drain(a.producer, a.withoutAcks, a.drained)
 }
 
 // build creates the producer. Old versions panic if an idempotent producer finds no broker that answers.
@@ -95,9 +112,9 @@ func (a *adapter) Send(record verifiable.Record, result *verifiable.Result) {
 }
 
 // drain records results until the producer is closed. If either channel is not read, the producer blocks.
-func (a *adapter) drain() {
-	defer close(a.drained)
-	successes, failures := a.producer.Successes(), a.producer.Errors()
+func drain(producer sarama.AsyncProducer, withoutAcks bool, drained chan<- struct{}) {
+	defer close(drained)
+	successes, failures := producer.Successes(), producer.Errors()
 	for successes != nil || failures != nil {
 		select {
 		case message, open := <-successes:
@@ -105,7 +122,7 @@ func (a *adapter) drain() {
 				successes = nil
 				continue
 			}
-			a.written(message)
+			written(message, withoutAcks)
 		case failure, open := <-failures:
 			if !open {
 				failures = nil
@@ -116,9 +133,9 @@ func (a *adapter) drain() {
 	}
 }
 
-func (a *adapter) written(message *sarama.ProducerMessage) {
+func written(message *sarama.ProducerMessage, withoutAcks bool) {
 	offset := message.Offset
-	if a.withoutAcks {
+	if withoutAcks {
 		offset = unknownOffset
 	}
 	message.Metadata.(sending).result.OK(message.Partition, offset)

@@ -25,6 +25,9 @@ var (
 	}
 )
 
+// later has settings of later versions by Java's name, which the files since_*.go set.
+var later = map[string]func(*sarama.Config) verifiable.Setter{}
+
 // translate converts the settings to sarama's configuration.
 func translate(config verifiable.Config) (addresses []string, own *sarama.Config, told verifiable.Told) {
 	own = sarama.NewConfig()
@@ -33,7 +36,11 @@ func translate(config verifiable.Config) (addresses []string, own *sarama.Config
 	own.Producer.Partitioner = placedOr(sarama.NewHashPartitioner)
 	own.Metadata.Full = false // otherwise the constructor fails if no broker is reachable
 	most := own.Producer.Retry.Backoff
-	told = config.Translate(setters(own, &addresses, &most))
+	known := setters(own, &addresses, &most)
+	for name, setter := range later {
+		known[name] = setter(own)
+	}
+	told = config.Translate(known)
 	own.Producer.Retry.BackoffFunc = func(retries, _ int) time.Duration {
 		return min(own.Producer.Retry.Backoff<<min(max(retries-1, 0), 16), max(most, own.Producer.Retry.Backoff))
 	}

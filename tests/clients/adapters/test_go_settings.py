@@ -160,3 +160,57 @@ def test_librdkafka_reports_unknown_properties(version, has, nowhere):
     assert ("retry.backoff.max.ms" in answer["applied"]) == has
     assert answer["applied"]["request.timeout.ms"] == ["socket.timeout.ms, request.timeout.ms", "3000"]
     assert answer["applied"]["buffer.memory"] == ["queue.buffering.max.kbytes", "1024"]
+
+
+#: The settings of transactions, and the names that each client has for them.
+TRANSACTIONAL = {
+    "transactional_id": "t",
+    "transaction_timeout_ms": 40_000,
+    "enable_idempotence": True,
+    "acks": "all",
+}
+LIBRDKAFKAS = {
+    "transactional.id": ["transactional.id", "t"],
+    "transaction.timeout.ms": ["transaction.timeout.ms", "40000"],
+}
+
+
+@pytest.mark.parametrize(
+    ("client", "expected"),
+    [
+        (
+            franz_go.CLIENT,
+            {
+                "transactional.id": ["TransactionalID", "t"],
+                "transaction.timeout.ms": ["TransactionTimeout", "40s"],
+            },
+        ),
+        pytest.param(
+            sarama.CLIENT,
+            {
+                "transactional.id": ["Producer.Transaction.ID", "t"],
+                "transaction.timeout.ms": ["Producer.Transaction.Timeout", "40s"],
+            },
+            marks=every_client,
+        ),
+        pytest.param(confluent_kafka_go.CLIENT, LIBRDKAFKAS, marks=every_client),
+    ],
+)
+def test_settings_of_transactions(client, expected, nowhere):
+    answer = answer_to(argv(client), nowhere, **TRANSACTIONAL)
+    assert {name: answer["applied"].get(name) for name in expected} == expected
+
+
+@every_client
+@pytest.mark.parametrize(
+    ("client", "version"),
+    [
+        (kafka_go.CLIENT, kafka_go.CLIENT.default_version),
+        *((sarama.CLIENT, version) for version in ("1.23.1", "1.30.0")),
+    ],
+)
+def test_clients_without_transactions_do_not_take_their_settings(client, version, nowhere):
+    events = events_of(argv(client, version))
+    assert "transactions" not in events[0]["features"]
+    answer = answer_to(argv(client, version), nowhere, **TRANSACTIONAL)
+    assert {"transactional.id", "transaction.timeout.ms"} <= answer["not_set"].keys()

@@ -17,6 +17,7 @@ from clients.adapters.kafkajs import OLDEST_NODE
 from harness.model import contract
 from harness.provision.node import node_runtime
 from harness.workloads.produce.commands import Produce
+from harness.workloads.transactions.commands import Transact
 
 LIBRARY = Path(clients.adapters.node_lib.__file__).parent / "verifiable"
 SENT_COLUMNS = ("outcome", "error", "invoke_ns", "complete_ns", "records", "partition", "offset")
@@ -84,7 +85,7 @@ def test_commands_match_the_contract(javascript):
     told = javascript("commands.mjs", "return [...it.COMMANDS]")
     kinds = {
         kind.__struct_config__.tag: kind
-        for kind in (contract.Configure, Produce, contract.Flush, contract.Close)
+        for kind in (contract.Configure, Produce, Transact, contract.Flush, contract.Close)
     }
     assert {name for name, _ in told} == kinds.keys()
     for name, fields in told:

@@ -18,7 +18,8 @@ from harness.workloads.produce.profile import CODECS, producer_config
 pytestmark = pytest.mark.long("starts Node for each test")
 
 IN_FLIGHT = "max.in.flight.requests.per.connection"
-BESIDES = {"bootstrap.servers": "a:1,b:2", "client.id": "p1", "max.request.size": 1, "transactional.id": "t"}
+BESIDES = {"bootstrap.servers": "a:1,b:2", "client.id": "p1", "max.request.size": 1}
+TRANSACTIONAL = {"transactional.id": "t", "transaction.timeout.ms": 40_000}
 FULL = producer_config(Guarantee.AT_LEAST_ONCE, {"compression.type": "gzip", "buffer.memory": 1}) | BESIDES
 IDEMPOTENT = FULL | {"enable.idempotence": True}
 
@@ -58,7 +59,8 @@ def mapped(tmp_path_factory: pytest.TempPathFactory) -> Mapped:
 @pytest.mark.parametrize("client", MAPPINGS)
 def test_every_setting_is_reported_once_whatever_its_value(mapped, client):
     values = ["banana", "", -1, 0, 1, 7, 1.5, True, False, *CODECS]
-    configs = [base | {name: value} for base in (FULL, IDEMPOTENT) for name in FULL for value in values]
+    bases = (FULL, IDEMPOTENT, IDEMPOTENT | TRANSACTIONAL)
+    configs = [base | {name: value} for base in bases for name in base for value in values]
     for config, told in zip(configs, mapped(client, *configs), strict=True):
         assert sorted([*told["applied"], *told["notSet"]]) == sorted(config)
         assert all(isinstance(why, str) and why for why in told["notSet"].values())
@@ -138,3 +140,22 @@ def test_platformatic_before_1_23_has_no_request_timeout(mapped):
     for version, waits in {"1.22.0": False, "1.23.0": True, "1.35.0": True, "2.4.0": True}.items():
         [told] = mapped("platformatic", FULL, version=version)
         assert ("request.timeout.ms" in told["applied"]) == ("requestTimeout" in told["producer"]) == waits
+
+
+def test_kafkajs_has_the_settings_of_transactions(mapped):
+    [told] = mapped("kafkajs", IDEMPOTENT | TRANSACTIONAL)
+    assert told["producer"].items() >= {"transactionalId": "t", "transactionTimeout": 40_000}.items()
+
+
+def test_platformatic_has_one_timeout_for_transactions_and_brokers(mapped):
+    [told] = mapped("platformatic", IDEMPOTENT | TRANSACTIONAL)
+    options = {"transactionalId": "t", "timeout": 40_000, "requestTimeout": 3_000}
+    assert told["producer"].items() >= options.items()
+    assert told["applied"]["request.timeout.ms"] == ["requestTimeout", 3_000]
+
+
+def test_platformatic_before_1_27_has_no_transactions(mapped):
+    for version, has in {"1.16.0": False, "1.22.0": False, "1.27.0": True, "2.12.1": True}.items():
+        [told] = mapped("platformatic", IDEMPOTENT | TRANSACTIONAL, version=version)
+        assert all((name in told["applied"]) == has for name in TRANSACTIONAL)
+        assert ("transactionalId" in told["producer"]) == has

@@ -11,6 +11,7 @@ import (
 var fields = map[string][]string{
 	"configure": {"id", "config"},
 	"produce":   {"id", "topic", "first", "keys", "values"},
+	"transact":  {"id", "topic", "first", "keys", "values", "end", "flush"},
 	"flush":     {"id", "timeout_ms"},
 	"close":     {"id", "timeout_ms"},
 }
@@ -40,9 +41,23 @@ type command struct {
 	Keys         []*string         `json:"keys"`
 	Values       []string          `json:"values"`
 	Partitions   []int32           `json:"partitions"`
+	End          string            `json:"end"`
+	Flush        bool              `json:"flush"`
 	TimeoutMs    int               `json:"timeout_ms"`
 
 	consume *consumerCommand
+}
+
+// record returns one of the records to send.
+func (c command) record(index int) Record {
+	record := Record{Topic: c.Topic, Value: []byte(c.Values[index])}
+	if key := c.Keys[index]; key != nil {
+		record.Key = []byte(*key)
+	}
+	if c.Partitions != nil {
+		record.Partition = &c.Partitions[index]
+	}
+	return record
 }
 
 // consumerCommand is a call of the application that consumes. A partition without an offset has none.

@@ -34,6 +34,7 @@ type program struct {
 	results    *results
 	commands   chan command
 	configured bool
+	transactor *transactor
 	loop       atomic.Pointer[pollLoop] // the application of a consumer
 	hurried    context.Context          // done after a signal: queued commands are not started
 	hurry      context.CancelFunc
@@ -84,6 +85,10 @@ func (p *program) obey() {
 		"produce":   p.produce,
 		"flush":     p.flush,
 		"close":     p.close,
+	}
+	if client, can := p.adapter.(Transactional); can {
+		p.transactor = &transactor{adapter: p.adapter, client: client, output: p.output, hurried: p.hurried}
+		handlers["transact"] = p.transact
 	}
 	for next := range p.commands {
 		handle, known := handlers[next.Cmd]
@@ -166,15 +171,31 @@ func (p *program) produce(asked command) {
 	p.output.event("op_invoke", map[string]any{
 		"op": "send", "id": asked.ID, "first": asked.First, "count": len(asked.Values),
 	})
-	for index, value := range asked.Values {
-		record := Record{Topic: asked.Topic, Value: []byte(value)}
-		if key := asked.Keys[index]; key != nil {
-			record.Key = []byte(*key)
-		}
-		if asked.Partitions != nil {
-			record.Partition = &asked.Partitions[index]
-		}
-		p.adapter.Send(record, p.results.expect(asked.ID, asked.First+index))
+	for index := range asked.Values {
+		p.adapter.Send(asked.record(index), p.results.expect(asked.ID, asked.First+index))
+	}
+}
+
+func (p *program) transact(asked command) {
+	p.mustBeConfigured("transact")
+	if p.loop.Load() != nil {
+		p.unsupported(asked.Cmd, asked.ID)
+		return
+	}
+	count := len(asked.Values)
+	p.output.event("op_invoke", map[string]any{
+		"op": "transact", "id": asked.ID, "first": asked.First, "count": count,
+	})
+	p.results.expectAll(count)
+	invokeNs, sent := monoNs(), newSent()
+	outcome, failed := p.transactor.transact(asked, sent)
+	var err *string
+	if failed != "" {
+		err = &failed
+	}
+	for n := asked.First; n < asked.First+count; n++ {
+		of := &Result{record: n, invokeNs: invokeNs}
+		p.results.put(answering{"transact", asked.ID}, of, outcome, err, sent.place(n))
 	}
 }
 

@@ -13,10 +13,15 @@ const (
 
 // Result receives the result of one record. It is created just before the record is passed to the client.
 type Result struct {
-	results  *results
+	results  sink
 	id       int
 	record   int
 	invokeNs int64
+}
+
+// sink takes the results of records.
+type sink interface {
+	add(result *Result, outcome string, err *string, partition int32, offset int64)
 }
 
 // OK records that the record was certainly written. The offset is -1 if the client does not know it.
@@ -45,17 +50,23 @@ type columns struct {
 	Offset     []int64   `json:"offset,omitempty"`
 }
 
+// answering is the command that results belong to, by its operation and id.
+type answering struct {
+	op string
+	id int
+}
+
 // results groups the results of sends into columns: one line per command, every 20 ms or 500 rows.
 type results struct {
 	output *output
 	mutex  sync.Mutex
 	sent   int
 	count  int
-	rows   map[int]*columns
+	rows   map[answering]*columns
 }
 
 func newResults(output *output) *results {
-	return &results{output: output, rows: map[int]*columns{}}
+	return &results{output: output, rows: map[answering]*columns{}}
 }
 
 func (r *results) expect(id, record int) *Result {
@@ -65,25 +76,37 @@ func (r *results) expect(id, record int) *Result {
 	return &Result{results: r, id: id, record: record, invokeNs: monoNs()}
 }
 
+// expectAll counts records whose results put reports.
+func (r *results) expectAll(count int) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.sent += count
+}
+
 func (r *results) add(result *Result, outcome string, err *string, partition int32, offset int64) {
+	r.put(answering{"send", result.id}, result, outcome, err, place{partition, offset})
+}
+
+// put stores the row of one record. It is written later, or now if its line is full.
+func (r *results) put(to answering, result *Result, outcome string, err *string, at place) {
 	completeNs := monoNs()
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.count++
-	rows := r.rows[result.id]
+	rows := r.rows[to]
 	if rows == nil {
-		rows = &columns{Op: "send", ID: result.id}
-		r.rows[result.id] = rows
+		rows = &columns{Op: to.op, ID: to.id}
+		r.rows[to] = rows
 	}
 	rows.Outcome = append(rows.Outcome, outcome)
 	rows.Error = append(rows.Error, err)
 	rows.InvokeNs = append(rows.InvokeNs, result.invokeNs)
 	rows.CompleteNs = append(rows.CompleteNs, completeNs)
 	rows.Records = append(rows.Records, result.record)
-	rows.Partition = append(rows.Partition, partition)
-	rows.Offset = append(rows.Offset, offset)
+	rows.Partition = append(rows.Partition, at.partition)
+	rows.Offset = append(rows.Offset, at.offset)
 	if len(rows.Outcome) >= resultsMaxRows {
-		r.writeRows(result.id)
+		r.writeRows(to)
 	}
 }
 
@@ -91,14 +114,14 @@ func (r *results) add(result *Result, outcome string, err *string, partition int
 func (r *results) write() {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	for id := range r.rows {
-		r.writeRows(id)
+	for to := range r.rows {
+		r.writeRows(to)
 	}
 }
 
-func (r *results) writeRows(id int) {
-	r.output.event("op_complete", r.rows[id])
-	delete(r.rows, id)
+func (r *results) writeRows(to answering) {
+	r.output.event("op_complete", r.rows[to])
+	delete(r.rows, to)
 }
 
 func (r *results) counts() (sent, completed int) {
@@ -109,14 +132,8 @@ func (r *results) counts() (sent, completed int) {
 
 // Flush waits until every record that was sent has its result. It returns false if ctx is done first.
 func (r *results) Flush(ctx context.Context) bool {
-	for {
-		if sent, completed := r.counts(); completed >= sent {
-			return true
-		}
-		select {
-		case <-ctx.Done():
-			return false
-		case <-time.After(owedInterval):
-		}
-	}
+	return waited(ctx, func() bool {
+		sent, completed := r.counts()
+		return completed >= sent
+	})
 }

@@ -25,6 +25,8 @@ export class Adapter {
   features = ["producer"];
   /** @type {import("./consumer.mjs").ConsumerAdapter | null} used instead of the methods below to consume */
   consumer = null;
+  /** @type {import("./transactional.mjs").TransactionalAdapter | null} of a client with transactions */
+  transactions = null;
 
   /**
    * Build the client from settings in the Java names.

@@ -6,6 +6,10 @@ const NEWLINE = 0x0a;
 export const COMMANDS = new Map([
   ["configure", ["id", "config"]],
   ["produce", ["id", "topic", "first", "keys", "values"]],
+  [
+    "transact",
+    ["id", "topic", "first", "keys", "values", "end", "flush"],
+  ],
   ["flush", ["id", "timeout_ms"]],
   ["close", ["id", "timeout_ms"]],
 ]);

@@ -29,4 +29,11 @@ export {
   truth,
   whole,
 } from "./settings.mjs";
+export {
+  ABORT,
+  ABORT_UNSURE,
+  CLOSE,
+  REPEAT,
+  TransactionalAdapter,
+} from "./transactional.mjs";
 export { Pending, within } from "./waiting.mjs";

@@ -77,7 +77,7 @@ export class Result {
   #invokeNs = monotonicNs();
 
   /**
-   * @param {Results} results
+   * @param {Pick<Results, "add">} results
    * @param {number} id
    * @param {number} n
    */
@@ -132,7 +132,7 @@ export class Result {
 export class Results {
   count = 0;
   #output;
-  /** @type {Map<number, object[]>} */
+  /** @type {Map<string, Map<number, object[]>>} the rows of each command, by operation and id */
   #rows = new Map();
 
   /** @param {Pick<Output, "event">} output */
@@ -146,26 +146,28 @@ export class Results {
    * @param {number} id
    * @param {object} row
    */
-  add(id, row) {
+  add(id, row, op = "send") {
     this.count++;
-    const rows = this.#rows.get(id) ?? [];
+    const ofOp = this.#rows.get(op) ?? new Map();
+    const rows = ofOp.get(id) ?? [];
     rows.push(row);
-    this.#rows.set(id, rows);
-    if (rows.length >= RESULTS_MAX_ROWS) this.#write(id, rows);
+    this.#rows.set(op, ofOp.set(id, rows));
+    if (rows.length >= RESULTS_MAX_ROWS) this.#write(op, id, rows);
   }
 
   /** Write all stored rows. */
   write() {
-    for (const [id, rows] of this.#rows) this.#write(id, rows);
+    for (const [op, ofOp] of this.#rows)
+      for (const [id, rows] of ofOp) this.#write(op, id, rows);
   }
 
-  #write(id, rows) {
-    this.#rows.delete(id);
+  #write(op, id, rows) {
+    this.#rows.get(op)?.delete(id);
     const columns = Object.keys(rows[0]).map((name) => [
       name,
       rows.map((row) => row[name]),
     ]);
     const named = Object.fromEntries(columns);
-    this.#output.event("op_complete", { op: "send", id, ...named });
+    this.#output.event("op_complete", { op, id, ...named });
   }
 }

@@ -9,6 +9,7 @@
 import { CONSUMER_COMMANDS, lines, parse } from "./commands.mjs";
 import { Member } from "./member.mjs";
 import { monotonicNs, Output, Result, Results } from "./output.mjs";
+import { Transactor } from "./transactor.mjs";
 import { within } from "./waiting.mjs";
 
 const CONTRACT_VERSION = 2;
@@ -81,6 +82,8 @@ class Program {
       ["flush", (command) => this.#flush(command)],
       ["close", (command) => this.#close(command)],
     ]);
+    if (this.#adapter.features.includes("transactions"))
+      handlers.set("transact", (command) => this.#transact(command));
     for (;;) {
       const command = await this.#next();
       const handler = handlers.get(command.cmd);
@@ -155,6 +158,19 @@ class Program {
       result: new Result(this.#results, id, first + index),
     }));
     await this.#adapter.send(topic, records);
+  }
+
+  async #transact(command) {
+    this.#mustBeConfigured("transact");
+    if (this.#member) {
+      this.#unsupported(command);
+      return;
+    }
+    this.#sent += command.values.length;
+    const signal = this.#signal;
+    const transactor = new Transactor(this.#adapter, this.#output, signal);
+    for (const row of await transactor.transact(command))
+      this.#results.add(command.id, row, "transact");
   }
 
   async #flush({ id, timeout_ms }) {

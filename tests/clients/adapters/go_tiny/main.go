@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"adapter/verifiable"
@@ -14,6 +15,7 @@ func main() { verifiable.Run(&tiny{}) }
 
 type tiny struct {
 	mode     verifiable.Value
+	failing  failing
 	consumer tinyConsumer
 }
 
@@ -23,12 +25,13 @@ func (t *tiny) About() verifiable.About {
 		ClientVersion:  "1.0.0",
 		LibraryVersion: "0.9",
 		Language:       "go",
-		Features:       []string{"producer", "consumer", "group", "seek"},
+		Features:       []string{"producer", "transactions", "consumer", "group", "seek"},
 	}
 }
 
 func (t *tiny) Configure(config verifiable.Config) (verifiable.Told, error) {
 	t.mode = config["mode"]
+	t.failing = newFailing(t.mode)
 	switch t.mode {
 	case "refuses":
 		return verifiable.Told{}, verifiable.Refused(errors.New("not with me"))
@@ -50,6 +53,10 @@ func (t *tiny) Configure(config verifiable.Config) (verifiable.Told, error) {
 }
 
 func (t *tiny) Send(record verifiable.Record, result *verifiable.Result) {
+	if strings.Contains(string(t.mode), "refuses="+string(record.Value)) {
+		result.Fail("REFUSED")
+		return
+	}
 	switch t.mode {
 	case "panics":
 		panic("beyond me")
