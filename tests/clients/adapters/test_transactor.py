@@ -33,13 +33,18 @@ class Story(NamedTuple):
 
 
 def steps(*calls: str) -> list[tuple[str, str]]:
-    return [*BEGUN, *((f"{call}_transaction", outcome) for call, _, outcome in (c.partition(" ") for c in calls))]
+    return [
+        *BEGUN,
+        *((f"{call}_transaction", outcome) for call, _, outcome in (c.partition(" ") for c in calls)),
+    ]
 
 
 STORIES = {
     "committed": Story({}, "commit", steps("commit ok"), "ok", None),
     "aborted": Story({}, "abort", steps("abort ok"), "ok", None),
-    "repeated": Story({"commit": "REPEAT,REPEAT"}, "commit", steps("commit info", "commit info", "commit ok"), "ok", None),
+    "repeated": Story(
+        {"commit": "REPEAT,REPEAT"}, "commit", steps("commit info", "commit info", "commit ok"), "ok", None
+    ),
     "repeated too often": Story(
         {"commit": ",".join(["REPEAT"] * ATTEMPTS)},
         "commit",
@@ -47,7 +52,9 @@ STORIES = {
         "info",
         "REPEAT",
     ),
-    "can only be aborted": Story({"commit": "ABORT"}, "commit", steps("commit fail", "abort ok"), "fail", "ABORT"),
+    "can only be aborted": Story(
+        {"commit": "ABORT"}, "commit", steps("commit fail", "abort ok"), "fail", "ABORT"
+    ),
     "cannot even be aborted": Story(
         {"commit": "ABORT", "abort": "CLOSE"}, "commit", steps("commit fail", "abort info"), "info", "ABORT"
     ),
@@ -71,7 +78,14 @@ STORIES = {
     ),
 }
 #: After these stories the application has another producer, which it initializes.
-RENEWED = {"repeated too often", "cannot even be aborted", "closed", "abort that is unknown", "not initialized", "not begun"}
+RENEWED = {
+    "repeated too often",
+    "cannot even be aborted",
+    "closed",
+    "abort that is unknown",
+    "not initialized",
+    "not begun",
+}
 
 
 def command(id: int, end: str) -> dict[str, Any]:
@@ -143,7 +157,9 @@ def impatient(monkeypatch):
     monkeypatch.setattr(transactor, "ERROR_PAUSE_S", 0)
 
 
-def in_python(story: Story, is_hurried: bool = False) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]], int]:
+def in_python(
+    story: Story, is_hurried: bool = False
+) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]], int]:
     """Return the events of the story's transaction and of one more, and the rows of the first."""
     output, adapter = Kept(), Failing(story.failures)
     application = Transactor(adapter, output, lambda: is_hurried)
@@ -158,7 +174,9 @@ def called(events: list[dict[str, Any]], id: int) -> list[tuple[str, str]]:
     told = [
         (event["op"], *event["outcome"])
         for event in events
-        if event["name"] == "op_complete" and event["id"] == id and event["op"].endswith(("transactions", "transaction"))
+        if event["name"] == "op_complete"
+        and event["id"] == id
+        and event["op"].endswith(("transactions", "transaction"))
     ]
     assert ops[0] == "transact" and ops[1:] == [op for op, _ in told]
     return told
@@ -193,10 +211,12 @@ def test_application_in_java_does_the_same(argv, begin, tiny, name):
     code, events = client.end()
     assert (code, events[-1]["name"]) == (0, "shutdown_complete")
     assert called(events, 1) == story.calls
-    [told] = [e for e in events if e["name"] == "op_complete" and (e["op"], e["id"]) == ("transact", 1)]
-    assert {*zip(told["outcome"], told["error"], strict=True)} == {(story.outcome, story.error)}
-    assert told["records"] == [10 + n for n in range(RECORDS)]
-    assert told["offset"] == [n + 1 if n < story.sent else -1 for n in range(RECORDS)]
+    lines = [e for e in events if e["name"] == "op_complete" and (e["op"], e["id"]) == ("transact", 1)]
+    columns = ("records", "offset", "outcome", "error")
+    rows = [row for line in lines for row in zip(*(line[name] for name in columns), strict=True)]
+    assert rows == [
+        (10 + n, n + 1 if n < story.sent else -1, story.outcome, story.error) for n in range(RECORDS)
+    ]
     assert called(events, 2)[0] == (BEGUN[0] if name in RENEWED else BEGUN[1])
 
 
