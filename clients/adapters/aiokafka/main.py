@@ -12,6 +12,7 @@ to abort, as the client's own ``transaction()`` does. The abort fails if the err
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import logging
 from typing import TYPE_CHECKING, Any
@@ -122,14 +123,15 @@ class Aiokafka(AsyncAdapter):
         return ABORT if is_kafkas else CLOSE
 
     async def on_renew(self) -> None:
-        # stop() waits for all records. Every other task of this loop is the old producer's, and some of its tasks wait
-        # for the rest when they are cancelled.
+        # stop() alone would wait for all records. Every other task of this loop is the old producer's, and its sender
+        # waits for requests in flight when it is cancelled the first time.
         for _ in range(2):
             if tasks := asyncio.all_tasks() - {asyncio.current_task()}:
                 for task in tasks:
                     task.cancel()
                 await asyncio.wait(tasks, timeout=CANCELLED_S)
-        await self._producer.client.close()
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._producer.stop(), CANCELLED_S)
         self._build()
 
     async def on_flush(self) -> None:
