@@ -1,4 +1,4 @@
-"""InitProducerId does not name the transactional.id, so that nobody is fenced."""
+"""InitProducerId does not name the transactional.id, so that no earlier producer is fenced."""
 
 from __future__ import annotations
 

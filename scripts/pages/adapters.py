@@ -171,6 +171,8 @@ def _type(schema: dict[str, Any], components: dict[str, Any]) -> str:
         return f"{{{', '.join(f'{code(name)}: {_type(part[name], components)}' for name in part)}}}"
     if "anyOf" in schema:
         return " or ".join(_type(each, components) for each in schema["anyOf"])
+    if "enum" in schema:
+        return " or ".join(f'"{each}"' for each in schema["enum"])
     if schema["type"] == "array" and "prefixItems" in schema:
         return f"[{', '.join(_type(each, components) for each in schema['prefixItems'])}]"
     if schema["type"] == "array":

@@ -32,6 +32,7 @@ class Group:
         self.cluster = ScriptedCluster(
             "4.3.1", self.addresses, Dice(0, "group"), wall_ms_at_zero=WALL_MS_AT_ZERO
         )
+        self.cluster.use(self.scheduler)
         self.cluster.create_topic("t", partitions)
         self.network = Network(self.scheduler, self.cluster, self.addresses, None)
         self.brokers = self.network.broker = Brokers(self.cluster)

@@ -36,6 +36,9 @@ IMPATIENT: Final[Config] = {"delivery.timeout.ms": 2_500, "request.timeout.ms": 
 ELSEWHERE: Final = ("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR")
 BUSY: Final = (*ELSEWHERE, "CONCURRENT_TRANSACTIONS")
 
+#: Whatever happens, readers see each transaction as a whole, once, and as the client reported it.
+WHOLE: Final = ("PRD-TXN-05", "PRD-TXN-07", "PRD-TXN-16", "PRD-TXN-18")
+
 _scenario = partial(
     situation,
     "transactions",
@@ -109,13 +112,15 @@ CALM = _scenario(
     "No fault at all. A client that makes a mistake here makes it everywhere.",
     _calm,
     consequence.traffic,
+    *WHOLE,
 )
 
 DISCONNECT = _scenario(
     "disconnect",
     "All connections are cut three times, with requests in transit.",
     _disconnect,
-    consequence.hit,
+    reading.ended,
+    *WHOLE,
 )
 
 INIT_LOST = _scenario(
@@ -123,6 +128,7 @@ INIT_LOST = _scenario(
     "The first answer to InitProducerId is lost.",
     _at_start("dropped_frame", Api.INIT_PRODUCER_ID),
     reading.unanswered,
+    *WHOLE,
 )
 
 INIT_REFUSED = _scenario(
@@ -130,6 +136,7 @@ INIT_REFUSED = _scenario(
     "The first answers to InitProducerId report a coordinator that loads or is another broker, or an open transaction.",
     _refused_at_start(Api.INIT_PRODUCER_ID, *BUSY),
     reading.refused,
+    *WHOLE,
 )
 
 COORDINATOR_LOST = _scenario(
@@ -137,6 +144,7 @@ COORDINATOR_LOST = _scenario(
     "The first answer to FindCoordinator is lost.",
     _at_start("dropped_frame", Api.FIND_COORDINATOR),
     reading.unanswered,
+    *WHOLE,
 )
 
 END_LOST = _scenario(
@@ -144,6 +152,7 @@ END_LOST = _scenario(
     "Two answers to EndTxn are lost, after the coordinator has ended the transaction.",
     _in_load("dropped_frame", Api.END_TXN),
     reading.unanswered,
+    *WHOLE,
 )
 
 END_REQUEST_LOST = _scenario(
@@ -151,6 +160,7 @@ END_REQUEST_LOST = _scenario(
     "Two EndTxn requests are lost.",
     _in_load("dropped_frame", Api.END_TXN, "request"),
     reading.unasked,
+    *WHOLE,
 )
 
 END_LATE = _scenario(
@@ -158,6 +168,7 @@ END_LATE = _scenario(
     "Two answers to EndTxn are kept back until their request has timed out.",
     _in_load("late_frame", Api.END_TXN, delay_ms=BEYOND_TIMEOUT_MS),
     reading.late,
+    *WHOLE,
 )
 
 END_DOUBLED = _scenario(
@@ -165,6 +176,7 @@ END_DOUBLED = _scenario(
     "Two answers to EndTxn arrive twice.",
     _in_load("duplicated_response", Api.END_TXN),
     reading.doubled,
+    *WHOLE,
 )
 
 END_REFUSED = _scenario(
@@ -172,6 +184,7 @@ END_REFUSED = _scenario(
     "Answers to EndTxn report a coordinator that loads, is another broker, or is busy.",
     _refused(Api.END_TXN, *BUSY),
     reading.refused,
+    *WHOLE,
 )
 
 END_ABORTABLE = _scenario(
@@ -179,6 +192,7 @@ END_ABORTABLE = _scenario(
     "An answer to EndTxn reports that the transaction can only be aborted.",
     _refused(Api.END_TXN, "TRANSACTION_ABORTABLE", most=1),
     reading.refused,
+    *WHOLE,
     modes=SIMULATED_ONLY,
 )
 
@@ -187,6 +201,7 @@ END_FENCED = _scenario(
     "An answer to EndTxn reports that another producer has taken the transactional id.",
     _refused(Api.END_TXN, "PRODUCER_FENCED", most=1),
     reading.refused,
+    *WHOLE,
     modes=SIMULATED_ONLY,
 )
 
@@ -194,7 +209,8 @@ EXPIRED = _scenario(
     "expired-batch",
     "Every Produce request of one partition is lost until its batches expire.",
     _expired,
-    consequence.hit,
+    reading.unasked,
+    *WHOLE,
     config=IMPATIENT,
 )
 
@@ -203,11 +219,13 @@ PRODUCE_LOST = _scenario(
     "Two answers to Produce are lost, after the broker has stored the batches.",
     _in_load("dropped_frame", Api.PRODUCE),
     reading.unanswered,
+    *WHOLE,
 )
 
 PRODUCE_REFUSED = _scenario(
     "produce-refused",
     "An answer to Produce reports that the client may not write to the topic, although the batch is stored.",
     _refused(Api.PRODUCE, "TOPIC_AUTHORIZATION_FAILED", most=1, after_append=1),
-    consequence.hit,
+    reading.refused,
+    *WHOLE,
 )

@@ -64,6 +64,11 @@ NOT_PLAYED: Final[tuple[tuple[str, str], ...]] = (
         " own tests cover it, with a delay that they choose.",
     ),
     (
+        "Batches with an epoch that the transaction coordinator has not given",
+        "A partition accepts them outside of a transaction, and later refuses the marker of one. The transaction then"
+        " stays prepared until its coordinator changes. The scripted brokers' own tests cover it.",
+    ),
+    (
         "Timeouts of transactions, expiry of transactional ids",
         "A real broker looks for them every ten seconds and every hour, a scripted one acts exactly in time.",
     ),

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
@@ -23,13 +22,12 @@ from harness.wire.apis import Api
 from harness.wire.messages import make, message_class, nested
 from harness.wire.records import read_batches
 from testkit.fidelity import steps as s
-from testkit.fidelity.real_connections import RealConnections, probe_commit
+from testkit.fidelity.real_connections import probe_commit
+from testkit.fidelity.real_transactions import FAULT_TIMEOUT_S, PRODUCE_VERSION, TEN_SECONDS, RealTransactions
 
 MARKER: Final = "fidelity.marker"
-FAULT_TIMEOUT_S: Final = 30.0
 _TOPIC: Final = 2
 _SAFE_DOWNGRADE: Final = 2
-_TEN_SECONDS: Final = timedelta(seconds=10)
 _VERSIONS: Final = {
     Api.CREATE_TOPICS: 7,
     Api.DELETE_TOPICS: 5,
@@ -37,7 +35,7 @@ _VERSIONS: Final = {
     Api.DESCRIBE_CONFIGS: 4,
     Api.INIT_PRODUCER_ID: 2,
     Api.OFFSET_COMMIT: 8,
-    Api.PRODUCE: 9,
+    Api.PRODUCE: PRODUCE_VERSION,
     Api.ADD_PARTITIONS_TO_TXN: 3,
     Api.END_TXN: 3,
     Api.DESCRIBE_TRANSACTIONS: 0,
@@ -45,16 +43,7 @@ _VERSIONS: Final = {
 }
 
 
-@dataclass(slots=True)
-class _Transaction:
-    """A transaction: its coordinator, its producer id, and the partitions that were added to it."""
-
-    node_id: int
-    producer_id: int
-    partitions: list[tuple[str, int]] = field(default_factory=list)
-
-
-class RealSide(RealConnections):
+class RealSide(RealTransactions):
     """A local cluster. Call :meth:`prepare` first."""
 
     def __init__(self, cluster: LocalCluster) -> None:
@@ -62,7 +51,6 @@ class RealSide(RealConnections):
         self._nodes = len(cluster.node_ids)
         self._admin: dict[int, BrokerConnection] = {}
         self._marks = 0
-        self._transactions: dict[str, _Transaction] = {}
         self._specs: dict[str, s.TopicSpec] = {}
 
     async def prepare(self) -> None:
@@ -101,7 +89,7 @@ class RealSide(RealConnections):
         update = nested(message_class(Api.UPDATE_FEATURES, 1, "request"), "FeatureUpdateKey")
         answer = await self._request(
             Api.UPDATE_FEATURES,
-            timeout=_TEN_SECONDS,
+            timeout=TEN_SECONDS,
             feature_updates=(
                 make(
                     update,
@@ -115,94 +103,6 @@ class RealSide(RealConnections):
         require(answer.error_code, "setting transaction.version")
         require(answer.results[0].error_code, "setting transaction.version")
         await self._settle()
-
-    # Transactions
-
-    async def settle_transaction(self, transactional_id: str) -> None:
-        """Wait until the coordinator has noted that all markers are written."""
-        node_id = await self.coordinator(transactional_id, 1)
-
-        async def settled() -> None:
-            answer = await self._request(
-                Api.DESCRIBE_TRANSACTIONS, node_id, transactional_ids=(transactional_id,)
-            )
-            if answer.transaction_states[0].transaction_state.startswith("Prepare"):
-                raise NotYet("no-marker-yet", "the markers of a transaction are not there")
-
-        await insist("waiting for the markers", FAULT_TIMEOUT_S, settled)
-
-    async def begin_transaction(self, transactional_id: str) -> int:
-        """Return the producer id of a new transactional id."""
-        node_id = await self.coordinator(transactional_id, 1)
-        answer = await self._request(
-            Api.INIT_PRODUCER_ID,
-            node_id,
-            transactional_id=transactional_id,
-            transaction_timeout=timedelta(minutes=10),
-        )
-        require(answer.error_code, "beginning a transaction")
-        self._transactions[transactional_id] = _Transaction(node_id, int(answer.producer_id))
-        return int(answer.producer_id)
-
-    async def append_transactional(
-        self, transactional_id: str, topic: str, partition: int, batch: bytes
-    ) -> int:
-        """Add the partition to the transaction, append a batch, and return its base offset."""
-        known = self._transactions[transactional_id]
-        if (topic, partition) not in known.partitions:
-            await insist(
-                "adding a partition", FAULT_TIMEOUT_S, partial(self._add, transactional_id, topic, partition)
-            )
-            known.partitions.append((topic, partition))
-        request = message_class(Api.PRODUCE, _VERSIONS[Api.PRODUCE], "request")
-        data = make(nested(request, "PartitionProduceData"), index=partition, records=batch)
-        answer = await self._request(
-            Api.PRODUCE,
-            await self.leader(topic, partition),
-            transactional_id=transactional_id,
-            acks=-1,
-            timeout=_TEN_SECONDS,
-            topic_data=(make(nested(request, "TopicProduceData"), name=topic, partition_data=(data,)),),
-        )
-        [stored] = answer.responses[0].partition_responses
-        require(stored.error_code, "appending in a transaction")
-        return int(stored.base_offset)
-
-    async def _add(self, transactional_id: str, topic: str, partition: int) -> None:
-        known = self._transactions[transactional_id]
-        named = nested(message_class(Api.ADD_PARTITIONS_TO_TXN, 3, "request"), "AddPartitionsToTxnTopic")
-        answer = await self._request(
-            Api.ADD_PARTITIONS_TO_TXN,
-            known.node_id,
-            v3_and_below_transactional_id=transactional_id,
-            v3_and_below_producer_id=known.producer_id,
-            v3_and_below_producer_epoch=0,
-            v3_and_below_topics=(make(named, name=topic, partitions=(partition,)),),
-        )
-        [added] = answer.results_by_topic_v3_and_below
-        require(added.results_by_partition[0].partition_error_code, "adding a partition")
-
-    async def end_transaction(self, transactional_id: str, *, commit: bool) -> None:
-        """End the transaction, and wait for its markers to be committed, which a broker writes after its response."""
-        known = self._transactions.pop(transactional_id)
-        admin = self.cluster.admin
-        before = {place: await admin.log_end(*place) for place in known.partitions}
-        answer = await self._request(
-            Api.END_TXN,
-            known.node_id,
-            transactional_id=transactional_id,
-            producer_id=known.producer_id,
-            producer_epoch=0,
-            committed=commit,
-        )
-        require(answer.error_code, "ending a transaction")
-
-        async def marked() -> None:
-            for place, end in before.items():
-                if await admin.list_offsets(*place, LATEST) <= end:
-                    raise NotYet("no-marker-yet", "the marker of a transaction is not there")
-
-        await insist("waiting for the markers", FAULT_TIMEOUT_S, marked)
 
     # Topics and faults
 
@@ -279,7 +179,7 @@ class RealSide(RealConnections):
     async def remove(self, topic: str) -> None:
         """Delete a topic if it exists, without waiting for the effect."""
         self._specs.pop(topic, None)
-        await self._request(Api.DELETE_TOPICS, topic_names=(topic,), timeout=_TEN_SECONDS)
+        await self._request(Api.DELETE_TOPICS, topic_names=(topic,), timeout=TEN_SECONDS)
 
     def _replicas(self, index: int) -> tuple[int, ...]:
         return tuple((index + step) % self._nodes + 1 for step in range(self._nodes))
@@ -404,7 +304,7 @@ class RealSide(RealConnections):
     async def _init(self, node_id: int) -> None:
         """Make the node fetch its first block of producer ids."""
         answer = await self._request(
-            Api.INIT_PRODUCER_ID, node_id, transactional_id=None, transaction_timeout=_TEN_SECONDS
+            Api.INIT_PRODUCER_ID, node_id, transactional_id=None, transaction_timeout=TEN_SECONDS
         )
         require(answer.error_code, "getting a producer id")
 

@@ -93,7 +93,7 @@ class ScriptedSide:
         """Return at once: the scripted brokers write markers without a delay."""
 
     async def begin_transaction(self, transactional_id: str) -> int:
-        """Return a producer id. The scripted brokers have no transactions; the batches are stored as they are."""
+        """Return a producer id. The batches of plans that read are stored as they are, without a coordinator."""
         producer_id = self.cluster.state.generate_producer_id(1)
         self._transactions[transactional_id] = producer_id, set()
         return producer_id

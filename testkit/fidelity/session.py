@@ -17,12 +17,13 @@ from testkit.fidelity.steps import FidelityPlan
 #: Some plans send batches that are days old. With Kafka's own interval, it remembers their producers for ten minutes.
 #: Empty groups are not deleted during a session. With one thread for requests, and one partition for all groups, what
 #: is sent first is handled first. Without an interval and a thread of its own for the assignor, an assignment of a
-#: group of KIP-848 is made when a heartbeat needs it.
+#: group of KIP-848 is made when a heartbeat needs it. Its members stay during a plan, however slow the machine is.
 CONFIG: Final = {
     "producer.id.expiration.check.interval.ms": "600000",
     "num.io.threads": "1",
     "offsets.topic.num.partitions": "1",
     "offsets.retention.check.interval.ms": "86400000",
+    "group.consumer.session.timeout.ms": "60000",
     "group.consumer.assignment.interval.ms": "0",
     "group.consumer.assignor.offload.enable": "false",
 }

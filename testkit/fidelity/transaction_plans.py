@@ -4,6 +4,9 @@ The producers of one id replace each other, so that one of them is usually a zom
 order of a transaction often enough to get through it. Everything else is drawn without regard to the state: ends
 without a transaction, batches for partitions that were not added, epochs that are too old or too new. A plan has one
 protocol: that of clients before KIP-890, that of clients since then, or both in turn.
+
+No batch is drawn that a partition would accept with an epoch that the coordinator never gave: the end marker would be
+refused, and the transaction would stay prepared.
 """
 
 from __future__ import annotations
@@ -11,8 +14,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
+from harness.brokers.scripted.releases import release
 from harness.wire.apis import Api
 from testkit.fidelity import group_steps as g
+from testkit.fidelity import reading_steps as r
 from testkit.fidelity import steps as s
 from testkit.fidelity import transaction_steps as t
 from testkit.fidelity.classic_plans import OffsetDrawing
@@ -24,6 +29,7 @@ _OLD: Final = {Api.PRODUCE: 11, Api.END_TXN: 4, Api.TXN_OFFSET_COMMIT: 4}
 _HIGHEST_ADD_OF_CLIENTS: Final = 3
 _LOWEST_STABLE_FETCH: Final = 7
 _MEMBERS_FROM_VERSION: Final = 3
+_LOWEST_FETCH, _LOWEST_COMMITTED_LIST, _LATEST = 4, 2, -1
 
 
 def draw(seed: int, version: str, nodes: int, length: int = 50) -> s.FidelityPlan:
@@ -36,6 +42,7 @@ class _TransactionDrawing(OffsetDrawing):
         super().__init__("transactions", seed, version, nodes)
         self.protocol = self.dice.choice(("old", "new", "new", "both"))
         self.tags = 0
+        self.verifies_epochs = release(version).verifies_epochs
         #: The producer of each transactional id that was initialized last.
         self.current: dict[str, str] = {}
 
@@ -62,6 +69,7 @@ class _TransactionDrawing(OffsetDrawing):
                     (8, self.commits),
                     (8, self.fetches),
                     (3, self.commits_plainly),
+                    (8, self.reads),
                     (2, self.faults),
                 )
             )
@@ -146,6 +154,7 @@ class _TransactionDrawing(OffsetDrawing):
         self, transactional_id: str, producer: str, places: tuple[tuple[str, int], ...], *, old: bool
     ) -> s.Step:
         self.tags += 1
+        transactional, ahead = not self.one_in(15), self.ahead()
         return t.ProduceInTransaction(
             self.drawn(Api.PRODUCE, _LOWEST_PRODUCE, old=old),
             transactional_id,
@@ -153,9 +162,9 @@ class _TransactionDrawing(OffsetDrawing):
             places,
             f"{self.seed}.{self.tags}",
             self.dice.choice((1, 1, 2, 3)),
-            self.ahead(),
+            ahead if transactional and self.verifies_epochs else min(ahead, 0),
             self.dice.choice((-1, 1, 2)) if self.one_in(15) else 0,
-            transactional=not self.one_in(15),
+            transactional=transactional,
         )
 
     def produces(self) -> list[s.Step]:
@@ -248,6 +257,17 @@ class _TransactionDrawing(OffsetDrawing):
     def commits_plainly(self) -> list[s.Step]:
         """Commit offsets outside of every transaction, which may be newer than pending ones."""
         return [g.OffsetCommit(8, "g2", self.commit_parts(), ahead=g.NO_GENERATION, member_id=g.NO_ID)]
+
+    # Logs
+
+    def reads(self) -> list[s.Step]:
+        """Read committed records, or ask where they end."""
+        place = self.dice.choice((("a", 0), ("a", 1), ("a", 2), ("b", 0)))
+        if self.one_in(2):
+            version = self.dice.between(_LOWEST_COMMITTED_LIST, self.ranges[Api.LIST_OFFSETS][1])
+            return [r.ListOffsets(version, (r.OffsetAsked(*place, _LATEST),), committed=True)]
+        version = self.dice.between(_LOWEST_FETCH, self.ranges[Api.FETCH][1])
+        return [r.Fetch(version, (r.FetchPart(*place, self.dice.choice((0, 0, 3))),), committed=True)]
 
     # Faults
 

@@ -193,6 +193,8 @@ class ProducerCore:
 
     def _fail(self, out: Outgoing, failure: SendError) -> None:
         out.delivery.failure = failure
+        if self._transactional:
+            self._transactional.unsent_failure = failure
         self._to_publish.append(out)
 
     # Queries
@@ -263,7 +265,8 @@ class ProducerCore:
         return due_ms
 
     def _settle_transaction(self, transactional: TransactionalManager, now_ms: int) -> None:
-        """A transaction waits for blocked records, or they fail with it (PRD-TXN-05, -18). close() aborts it."""
+        """A transaction waits for blocked records, and fails with them or they with it (PRD-TXN-05, -07, -18)."""
+        transactional.settle_unsent_failure(now_ms)
         if transactional.transaction.cannot_commit:
             self._blocked.give_up(batch_errors.transaction_aborted, now_ms)
         transactional.has_blocked_sends = self._blocked.count > 0

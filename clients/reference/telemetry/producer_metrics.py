@@ -1,6 +1,7 @@
 """The producer's metrics, by the Java client's names: a fold over trace events, and gauges read from the core.
 
-Not implemented, beside what metrics.py lists: record-size-avg and -max, and bufferpool-wait-ratio.
+Not implemented, beside what metrics.py lists: record-size-avg and -max, bufferpool-wait-ratio, and
+txn-prepare-time-ns-total, which belongs to two-phase commit (KIP-939).
 """
 
 from __future__ import annotations

@@ -88,7 +88,9 @@ class ProducerStateEntry:
         self.appended_at_ms = now_ms
 
     def begin_transaction(self, epoch: int) -> None:
-        """Note records of a transaction that have no sequences: offsets."""
+        """Note records of a transaction that have no sequences: offsets. Raises Refused for an old epoch."""
+        if epoch < self.producer_epoch:
+            raise RequestRefused(ErrorCode.invalid_producer_epoch)
         self.producer_epoch, self.in_transaction = epoch, True
 
     def check_marker(self, epoch: int, version: int) -> None:
@@ -135,15 +137,17 @@ class ProducerStateManager:
             if not entry.in_transaction:
                 del self.producers[producer_id]
 
-    def begin_verification(self, producer_id: int, epoch: int, sequence: int, *, adds: bool) -> bool:
+    def begin_verification(
+        self, producer_id: int, epoch: int, sequence: int, *, adds: bool, by_epoch: bool = True
+    ) -> bool:
         """Return whether the coordinator has to be asked before a batch of a transaction may be appended.
 
-        Raises Refused for an old epoch.
+        With ``by_epoch``, it raises Refused for an old epoch, and a new one is not that of the open transaction.
         """
         entry = self.producers.get(producer_id)
-        if entry is not None and epoch < entry.producer_epoch:
+        if by_epoch and entry is not None and epoch < entry.producer_epoch:
             raise RequestRefused(ErrorCode.invalid_producer_epoch)
-        if entry is not None and entry.in_transaction and entry.producer_epoch == epoch:
+        if entry is not None and entry.in_transaction and (entry.producer_epoch == epoch or not by_epoch):
             return False
         known = self.verifications.setdefault(producer_id, Verification(sequence, epoch, adds))
         if epoch > known.producer_epoch:

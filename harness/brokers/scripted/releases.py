@@ -80,6 +80,7 @@ class Release:
     (``LogSegment#read``). It is then not answered at once if the whole batch is beyond what it may read.
     ``names_topics_once`` is whether a response of ListOffsets has each topic and partition once.
     ``keeps_assignments`` is whether DescribeGroups has the members' last assignments while the group rebalances.
+    ``verifies_epochs`` is whether a partition compares epochs before it takes a batch for one of its open transaction.
     ``transaction_version`` is the level of the feature of that name in a new cluster, and the highest one.
     """
 
@@ -89,6 +90,7 @@ class Release:
     waits_at_batch: bool
     names_topics_once: bool
     keeps_assignments: bool
+    verifies_epochs: bool
     transaction_version: int
 
 
@@ -100,6 +102,7 @@ RELEASES: Final[Mapping[str, Release]] = {
         waits_at_batch=False,
         names_topics_once=False,
         keeps_assignments=False,
+        verifies_epochs=False,
         transaction_version=0,
     ),
     # KIP-1030: since 4.0, a timestamp more than an hour in the future is rejected by default.
@@ -110,6 +113,7 @@ RELEASES: Final[Mapping[str, Release]] = {
         waits_at_batch=True,
         names_topics_once=True,
         keeps_assignments=True,
+        verifies_epochs=True,
         transaction_version=2,
     ),
 }

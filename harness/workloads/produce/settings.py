@@ -68,7 +68,7 @@ SETTINGS: Final[Mapping[str, Values]] = {
 
 _PLAIN: Final = "the brokers of a trial speak PLAINTEXT, so security is not on trial"
 _LANGUAGE: Final = "it names a class, which only a Java client has"
-_TRANSACTIONS: Final = "transactions are not on trial"
+_TRANSACTIONS: Final = "it is about transactions, which are a workload of their own"
 _TEXT: Final = "the harness sends text and compares it with the broker's log"
 
 #: Settings of Java's producer that stay as they are: name -> why.

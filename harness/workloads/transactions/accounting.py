@@ -43,7 +43,7 @@ MEANING: Mapping[str, str] = MappingProxyType(
 
 
 class Copy(NamedTuple):
-    """A place of a record in the log. ``overtaken_by`` is a record that was sent later and stands before it."""
+    """A place of a record in the log. ``overtaken_by`` is a record that was sent later and comes before it."""
 
     n: int | None
     row: LogRecord

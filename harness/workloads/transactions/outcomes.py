@@ -20,7 +20,7 @@ COMMIT_MARKER, ABORT_MARKER = "COMMIT", "ABORT"
 
 
 class Fate(StrEnum):
-    """What became of a record of the log: it is visible, aborted, or its transaction has not ended."""
+    """The outcome of a record of the log: it is visible, aborted, or its transaction has not ended."""
 
     VISIBLE = "visible"
     ABORTED = "aborted"

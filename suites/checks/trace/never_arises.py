@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+_NO_TRANSACTIONS = "no scenario has transactions"
+
 NEVER: Mapping[str, str] = {
     "MET-14": (
         "no send has to wait first for metadata and then for memory: the topic is known before there is load"
@@ -17,5 +19,9 @@ NEVER: Mapping[str, str] = {
     "PRD-SND-03": (
         "generated brokers return only retriable errors, because a final one would rightly break the promises"
     ),
+    "PRD-TXN-02": _NO_TRANSACTIONS,
+    "PRD-TXN-07": _NO_TRANSACTIONS,
+    "PRD-TXN-19": _NO_TRANSACTIONS,
+    "PRD-TXN-20": _NO_TRANSACTIONS,
 }
 """Maps a behaviour id to the reason why its situation never arises."""

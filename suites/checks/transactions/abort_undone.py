@@ -10,8 +10,8 @@ The application takes the transaction for undone and does its work again. Its re
 
 ## How it is judged per guarantee
 
-- **transactional**: forbidden. A record counts if a marker in the log commits a copy of it. Nothing but a
-  commit makes a record visible, so a transaction that the application aborted, or began and never asked to commit, must
+- **transactional**: forbidden. A record counts if a marker in the log commits a copy of it. Only a commit
+  makes a record visible, so a transaction that the application aborted, or began and never asked to commit, must
   stay hidden whatever the abort's own result was.
 
 ## What it needs

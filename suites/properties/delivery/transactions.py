@@ -59,7 +59,7 @@ def initialization_names_the_producer(components: Components, is_v2: bool, timeo
 def a_second_producer_fences_the_first(
     components: Components, is_v2: bool, has_records: bool, commits: bool
 ) -> None:
-    """After another producer has initialized, nothing of the first is committed, and it ends with a fencing error."""
+    """After another producer has initialized, no record of the first is committed, and it ends with a fencing error."""
     bench = Bench(components, is_v2=is_v2).initialized()
     bench.begin()
     if has_records:
@@ -120,7 +120,7 @@ def partitions_are_added_before_they_are_produced_to(
 def a_transaction_without_one_of_its_records_is_not_committed(
     components: Components, is_v2: bool, count: int, broken: int, expires: bool
 ) -> None:
-    """If a record fails or expires, the commit fails, nothing of the transaction is visible, and the next one works."""
+    """If a record fails or expires, the commit fails, no part of it is visible, and the next one works."""
     assume(broken < count)
     bench = Bench(components, is_v2=is_v2).initialized()
     bench.begin()
@@ -296,7 +296,7 @@ def offsets_are_committed_with_the_transaction(
 @client_property("PRD-TXN-18", is_v2=VERSION, unsent=st.integers(1, 4), is_lost=st.booleans())
 @example(is_v2=True, unsent=2, is_lost=False)
 def an_abort_drops_what_was_not_sent(components: Components, is_v2: bool, unsent: int, is_lost: bool) -> None:
-    """An abort fails the records that were not sent, waits for those that were, and nothing of it is visible."""
+    """An abort fails the records that were not sent, waits for those that were, and no part of it is visible."""
     bench = Bench(components, is_v2=is_v2, linger_ms=500).initialized()
     bench.begin()
     bench.fates[Api.PRODUCE] += [HELD, LOST] if is_lost else [HELD]

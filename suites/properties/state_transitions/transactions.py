@@ -314,7 +314,7 @@ def a_call_without_a_result_can_only_be_repeated(
 def a_fatal_error_is_the_answer_to_every_call(
     components: Components, api: Api, is_v2: bool, name: str
 ) -> None:
-    """After a fatal error every call raises the original cause, and nothing but the end is sent."""
+    """After a fatal error every call raises the original cause, and no more requests are sent."""
     bench = Bench(components, is_v2=is_v2).initialized()
     bench.begin()
     bench.fates[api].append(PRODUCER_FENCED)
@@ -354,7 +354,7 @@ def an_error_does_not_stop_the_abort(components: Components, is_v2: bool, code: 
 
 @client_property("PRD-TXN-20", is_v2=VERSION)
 def an_abort_that_is_refused_is_fatal(components: Components, is_v2: bool) -> None:
-    """An abort that is answered with an error that only an abort could repair leaves nothing but close()."""
+    """An abort that is answered with an error that only an abort could repair leaves only close()."""
     bench = Bench(components, is_v2=is_v2).initialized()
     bench.begin()
     bench.send()

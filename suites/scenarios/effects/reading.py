@@ -204,6 +204,13 @@ def hung_up(evidence: Evidence) -> Consequence:
     return _on_another(evidence, OF_MEMBERS, "connections to coordinators ended, and others took their place")
 
 
+def ended(evidence: Evidence) -> Consequence:
+    """Connections with Produce or EndTxn requests that ended during a fault, and whose client asked again elsewhere."""
+    return _on_another(
+        evidence, ("Produce", "EndTxn"), "connections of transactions ended, and others followed"
+    )
+
+
 def left_unheard(evidence: Evidence) -> Consequence:
     """Requests of members that close to which no answer ever passed. They do not ask again."""
     count = sum(

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from harness.adapter.life import LIFE, Life
 from harness.adapter.protocol_rules import ProtocolRules, RuleBroken, Unknown
-from harness.model.contract import ClientEvent, Close, Configure, Flush, Stats
+from harness.model.contract import STEP_OPS, ClientEvent, Close, Configure, Flush, Stats
 from harness.workloads.produce.commands import Produce
+from harness.workloads.transactions.commands import Transact
 from testkit.codes import raises_code
 
 BEGAN_NS = 1_000_000
@@ -197,6 +198,31 @@ def test_every_setting_is_answered_exactly_once(config, applied, not_set):
     else:
         with raises_code(RuleBroken, "settings-not-answered"):
             listen([command], lines)
+
+
+CONFIGURE = Configure(1, "r", "p1", "producer", {})
+TRANSACT = Transact(2, "t", 0, [None], ["v"], "commit", False)
+
+
+@given(st.lists(st.sampled_from(STEP_OPS), max_size=8))
+def test_steps_of_a_command_may_come_in_any_order_and_number(steps):
+    [invoke, result] = [{**line, "op": "transact"} for line in sends(2, 0, 1, [])]
+    between = [line for step in steps for line in whole(step, 2)]
+    assert listen([CONFIGURE, TRANSACT], [*STARTED, invoke, *between, result]).outstanding == 0
+
+
+@pytest.mark.parametrize("id", [1, 2, 3])
+def test_a_step_of_no_command_that_has_it_is_refused(id):
+    commands = [CONFIGURE, Produce(2, "t", 0, [None], ["v"])]
+    with raises_code(RuleBroken, "step-unasked"):
+        listen(commands, [*STARTED, *whole("commit_transaction", id)])
+
+
+def test_a_step_is_one_row():
+    [_, told] = whole("commit_transaction", 2)
+    two = {name: value * 2 if isinstance(value, list) else value for name, value in told.items()}
+    with raises_code(RuleBroken, "not-one-row"):
+        listen([CONFIGURE, TRANSACT], [*STARTED, two])
 
 
 def test_an_unknown_outcome_is_refused():

@@ -72,7 +72,7 @@ def test_an_invalid_campaign_file_is_refused(made, text, said):
             ("unknown-name", "'produce/clam'", "'produce/calm'", "scenarios:"),
         ),
         ('scenarios = ["generated/any"]', ("scenario-not-in-mode", "scenarios:", "generated/any")),
-        ('guarantees = ["transactional"]', ("no-scenario", "scenarios:")),
+        ('scenarios = ["produce/*"]\nguarantees = ["transactional"]', ("no-scenario", "scenarios:")),
         ("scenarios = []", ("empty-plan",)),
         ('brokers = ["lokal:4.3.1x1"]', ("unknown-name", "'lokal'", "'local'", "brokers:")),
         ('brokers = ["local:4.3.1x7"]', ("unknown-name", "brokers:")),

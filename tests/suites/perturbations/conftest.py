@@ -37,6 +37,10 @@ SITUATIONS = (
     ("frame/lost-request", Guarantee.IDEMPOTENT),
     ("frame/lost-answer", Guarantee.IDEMPOTENT),
 )
+#: Transactions, whose records are sent in parts, or are refused.
+TRANSACTIONS = tuple(
+    (f"transactions/{name}", Guarantee.TRANSACTIONAL) for name in ("calm", "disconnect", "expired-batch")
+)
 #: Groups whose partitions move, whose members are cut off, and whose positions are out of range.
 GROUPS = tuple(
     (scenario, guarantee)
@@ -66,6 +70,7 @@ RARE = tuple(
         "consume/unclean-election",
         "delivery/damaged-batches",
         "delivery/paused",
+        "group/coordinator-unknown",
         "group/auto-commit-join",
         "group/auto-commit-out-of-range",
         "group/commit-answer-late-async",
@@ -83,6 +88,10 @@ RARE = tuple(
 )
 
 
+#: The work on elements.
+LOADS = ("send", "transact")
+
+
 @cache
 def trial(scenario: str, guarantee: Guarantee, seed: int = 1) -> Evidence:
     """Return the evidence of the reference client in virtual time, with as many brokers as the scenario needs."""
@@ -93,7 +102,7 @@ def trial(scenario: str, guarantee: Guarantee, seed: int = 1) -> Evidence:
 
 
 def trials() -> list[Evidence]:
-    return [trial(*situation) for situation in (*SITUATIONS, *GROUPS)]
+    return [trial(*situation) for situation in (*SITUATIONS, *TRANSACTIONS, *GROUPS)]
 
 
 def lacks(evidence: Evidence) -> list[str]:
@@ -117,7 +126,7 @@ def _history(evidence: Evidence) -> Iterator[str]:
     invoked = Counter(
         n
         for event in history
-        if isinstance(event, OpInvoke) and event.op == "send"
+        if isinstance(event, OpInvoke) and event.op in LOADS
         for n in range(event.first, event.first + event.count)
     )
     told = [event for event in history if isinstance(event, OpComplete)]
@@ -130,7 +139,7 @@ def _history(evidence: Evidence) -> Iterator[str]:
         yield "a record was completed and never invoked"
     for event in told:
         rows = {len(event.outcome), len(event.error), len(event.invoke_ns), len(event.complete_ns)}
-        if event.op == "send":
+        if event.op in LOADS:
             rows |= {len(event.records), len(event.partition), len(event.offset)}
         if len(rows) != 1:
             yield "columns differ in length"

@@ -20,6 +20,7 @@ from harness.wire.error_table import BY_NAME
 _S, _E = TransactionState, TransactionEvent
 _COMPLETING = (_S.COMMITTING_TRANSACTION, _S.ABORTING_TRANSACTION)
 _ENDING_BADLY = (_S.ABORTING_TRANSACTION, _S.ABORTABLE_ERROR)
+_ERRORS = (_S.ABORTABLE_ERROR, _S.FATAL_ERROR)
 _ONGOING = (_S.IN_TRANSACTION, _S.ABORTABLE_ERROR, *_COMPLETING)
 _ILLEGAL = BY_NAME["UNKNOWN_SERVER_ERROR"]
 
@@ -71,8 +72,8 @@ class Transaction:
         return self.state is _S.FATAL_ERROR
 
     def fail_if_error(self) -> None:
-        """Raise the error that the producer is in, if it is in one (PRD-TXN-19)."""
-        if self.error is not None:
+        """Raise the error that the producer is in, if it is in one (PRD-TXN-19). An abort has left it already."""
+        if self.error is not None and self.state in _ERRORS:
             raise self.error.again()
 
     # Events

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clients.reference.config.producer_config import ProducerConfig
-from clients.reference.errors import FatalTransactionError, TransactionError
+from clients.reference.errors import FatalTransactionError, SendError, TransactionError
 from clients.reference.ports import Jitter
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.transaction_manager import TransactionManager
@@ -36,6 +36,7 @@ _UNKNOWN_PRODUCER = BY_NAME["UNKNOWN_PRODUCER_ID"].code
 class TransactionalSequences(TransactionManager):
     """``transaction`` is the current one, ``requests`` are those of it that have no response.
 
+    ``unsent_failure`` is set to the error of a record that failed before it was in a batch.
     ``is_v2`` says which version of the protocol it uses, and ``has_blocked_sends`` that records of it wait for metadata
     or memory.
     """
@@ -50,6 +51,7 @@ class TransactionalSequences(TransactionManager):
         self.requests = TxnRequestQueue(trace)
         self.is_v2 = False
         self.has_blocked_sends = False
+        self.unsent_failure: SendError | None = None
         self._pending_call: TransactionalRequestResult | None = None
         self._can_bump = False
 
@@ -78,6 +80,12 @@ class TransactionalSequences(TransactionManager):
         else:
             self._needs_bump()
             self._happened(TransactionEvent.ABORTABLE, now_ms, txn_errors.batch_failed(batch, error))
+
+    def settle_unsent_failure(self, now_ms: int) -> None:
+        """Make the transaction abortable, if a record failed that was in no batch yet (PRD-TXN-07)."""
+        failure, self.unsent_failure = self.unsent_failure, None
+        if failure and self.transaction.is_ongoing and not self.transaction.is_ending_badly:
+            self._happened(TransactionEvent.ABORTABLE, now_ms, txn_errors.record_failed(failure))
 
     def can_retry(self, batch: ProducerBatch, error: KafkaError, log_start_offset: int, now_ms: int) -> bool:
         """Return whether a rejected batch may be retried. A gap before it only closes if an earlier batch is in flight.

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from clients.reference.errors import FatalTransactionError, ProducerFencedError, TransactionError
+from clients.reference.errors import (
+    FatalTransactionError,
+    ProducerFencedError,
+    SendError,
+    TransactionError,
+)
 from clients.reference.producer.producer_batch import ProducerBatch, ProducerId
 from harness.wire.apis import Api, api_name
 from harness.wire.error_table import BY_NAME, KafkaError
+
+_UNKNOWN = BY_NAME["UNKNOWN_SERVER_ERROR"]
 
 
 def abortable(error: KafkaError, api: Api) -> TransactionError:
@@ -30,6 +37,16 @@ def batch_failed(batch: ProducerBatch, error: KafkaError) -> TransactionError:
         topic=topic,
         partition=partition,
         error=error.name,
+    )
+
+
+def record_failed(failure: SendError) -> TransactionError:
+    """Return the error of a transaction with a record that failed before it was in a batch (PRD-TXN-07)."""
+    return TransactionError(
+        BY_NAME.get(failure.name, _UNKNOWN),
+        "transaction-lost-a-record",
+        "a record failed: {failure}. The transaction must be aborted",
+        failure=failure,
     )
 
 

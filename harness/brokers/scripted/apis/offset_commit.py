@@ -21,6 +21,7 @@ from harness.wire.apis import Api
 
 _NOT_FOUND_FROM_VERSION: Final = 9
 _BROKERS_RETENTION_MS: Final = -1
+_NO_GENERATION: Final = -1
 
 
 def handle(state: ClusterState, request: Request) -> Answer:
@@ -109,6 +110,12 @@ class Committer:
     generation_id: int
     is_transactional: bool = False
 
+    @property
+    def names_no_member(self) -> bool:
+        """True for a producer that commits without a member of the group."""
+        is_alone = self.generation_id == _NO_GENERATION and not self.member_id and self.instance_id is None
+        return self.is_transactional and is_alone
+
 
 def _validate(state: ClusterState, request: Request, parts: list[tuple[UUID, Any]]) -> None:
     """Check the member and its generation (``ClassicGroup#validateOffsetCommit``). Raises RequestRefused."""
@@ -145,7 +152,7 @@ def validate_consumer(
     """
     epoch = who.generation_id
     group = state.groups.find_consumer(request.node_id, who.group_id, create=False)
-    if epoch < 0 and not group.members:
+    if (epoch < 0 and not group.members) or who.names_no_member:
         return
     member = group.members.get(who.member_id or "")
     if member is None:

@@ -84,16 +84,23 @@ def handle(state: ClusterState, request: Request) -> Answer:
     error = state.take_error(Api.PRODUCE, _indexes(request.body)) if state.injected else None
     topics, whole = _by_topic(state, request.body, request.version)
     produce = _Produce(state, error, topics, whole)
-    try:
-        found = None if whole else transactional(request, produce.offered(request.version))
-    except RequestRefused as refused:
-        found, produce.whole = None, refused.code
+    found: Transactional | None = None
+    if request.body.transactional_id is not None and not whole and not _is_refused_early(error):
+        try:
+            found = transactional(request, produce.offered(request.version))
+        except RequestRefused as refused:
+            produce.whole = refused.code
     if found is None:
         return produce.answer(request, {})
     verified = verify(state, request.node_id, found)
     if is_transient(found, verified) and request.body.acks != _NONE:
         return _try_again(request, produce, found)
     return produce.answer(request, translated(found, verified))
+
+
+def _is_refused_early(error: InjectedError | None) -> bool:
+    """Return whether an injected error is the answer for all partitions, and nothing else is done."""
+    return error is not None and error.partition is None and not error.after_append
 
 
 def _try_again(request: Request, produce: _Produce, found: Transactional) -> Answer:
@@ -170,7 +177,8 @@ def _by_topic(state: ClusterState, body: Any, version: int) -> tuple[list[tuple[
     broker's search for transactional batches ends at the first malformed batch.
     """
     topics: dict[Any, tuple[Any, _Parts]] = {}
-    is_denied = body.transactional_id in (None, *state.settings.denied_transactional_ids)
+    transactional_id, denied = body.transactional_id, state.settings.denied_transactional_ids
+    is_denied = transactional_id is None or transactional_id in denied
     whole: ErrorCode | None = None
     for asked in body.topic_data:
         _, parts = topics.setdefault(

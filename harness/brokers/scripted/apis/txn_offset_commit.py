@@ -96,13 +96,6 @@ def _commit(
 ) -> dict[_Place, ErrorCode]:
     """Store what is valid, and return the code of each partition."""
     body = request.body
-    try:
-        _check(state, request, valid)
-    except RequestRefused as refused:
-        code = _TRANSLATED.get(refused.code, refused.code)
-        if code is ErrorCode.coordinator_load_in_progress and request.version < _LOADING_FROM_VERSION:
-            code = ErrorCode.coordinator_not_available
-        return {place: code for place, _, _ in valid}
     offsets = {
         place: Committed(
             part.committed_offset,
@@ -115,7 +108,14 @@ def _commit(
     }
     producer = body.producer_id, body.producer_epoch
     index = offsets_partition(state, body.group_id)
-    state.groups.offsets.commit_pending(index, body.group_id, producer, offsets, request.now_ms)
+    try:
+        _check(state, request, valid)
+        state.groups.offsets.commit_pending(index, body.group_id, producer, offsets, request.now_ms)
+    except RequestRefused as refused:
+        code = _TRANSLATED.get(refused.code, refused.code)
+        if code is ErrorCode.coordinator_load_in_progress and request.version < _LOADING_FROM_VERSION:
+            code = ErrorCode.coordinator_not_available
+        return {place: code for place, _, _ in valid}
     return {
         place: ErrorCode.none if place in offsets else ErrorCode.offset_metadata_too_large
         for place, _, _ in valid

@@ -71,7 +71,7 @@ class OffsetStore:
         offsets: Mapping[TopicPartition, Committed],
         now_ms: int,
     ) -> None:
-        """Store the offsets that a producer (id and epoch) commits with its transaction."""
+        """Store the offsets that a producer (id and epoch) commits with its transaction. Raises Refused."""
         if not offsets:
             return
         log, (producer_id, epoch) = self.log(index), producer

@@ -73,7 +73,11 @@ def admit(
     for partition, first in batches.items():
         try:
             if first.producer_state.begin_verification(
-                writer.producer_id, writer.producer_epoch, first.sequence, adds=support.adds
+                writer.producer_id,
+                writer.producer_epoch,
+                first.sequence,
+                adds=support.adds,
+                by_epoch=state.release.verifies_epochs,
             ):
                 asked.append(partition)
         except RequestRefused as early:

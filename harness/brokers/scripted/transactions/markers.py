@@ -30,7 +30,7 @@ class Marker(NamedTuple):
 
 
 class Written(Enum):
-    """What became of a marker."""
+    """The outcome of writing a marker."""
 
     DONE = auto()
     LATER = auto()
@@ -38,7 +38,7 @@ class Written(Enum):
 
 
 class MarkerWriter:
-    """Writes the markers of one transaction. Another coordinator has to begin again: what is done is not stored."""
+    """Writes the markers of one transaction. Another coordinator begins again: no partition that is done is stored."""
 
     def __init__(self, state: ClusterState, marker: Marker) -> None:
         self._state = state

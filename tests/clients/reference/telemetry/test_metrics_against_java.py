@@ -33,7 +33,7 @@ ASYNC = (
     "{group} time-between-network-thread-poll-",
     "{group} unsent-requests-",
 )
-PRODUCER = ("{group} record-size-", "{group} bufferpool-wait-ratio")
+PRODUCER = ("{group} record-size-", "{group} bufferpool-wait-ratio", "{group} txn-prepare-time-ns-total")
 #: What ours have beyond Java's.
 PEAK = "producer-metrics buffer-peak-bytes"
 

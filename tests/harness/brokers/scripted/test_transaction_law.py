@@ -202,7 +202,7 @@ def test_any_life_keeps_to_the_table_and_ends_every_transaction(client, drawn, l
 @settings(max_examples=200, deadline=None)
 @given(steps(REQUESTS))
 def test_every_transaction_puts_exactly_one_marker_into_each_of_its_partitions(client, drawn):
-    """What was decided is compared with what the logs have at the end. It is equal as long as no coordinator moves."""
+    """Decisions are compared with the logs at the end. They agree as long as no coordinator moves."""
     life = Life(client())
     cluster, due, seen = life.it.cluster, Counter(), {}
     for action, at, partition in [*drawn, ("wait", 0, 2)]:

@@ -127,6 +127,18 @@ def test_a_paused_transaction_coordinator_lets_the_client_try_again(client):
     assert producer.commit_offset(1, group=group) is ErrorCode.coordinator_load_in_progress
 
 
+@pytest.mark.parametrize("release", ["3.9.2", "4.3.1"])
+def test_a_zombie_cannot_commit_into_the_transaction_of_its_successor(client, release):
+    it = client(version=release)
+    zombie = Transactor(it, "x", V1)
+    assert zombie.init() is OK
+    current = begun(it, V1)
+    assert current.commit_offset(7) is OK
+    assert zombie.commit_offset(1) is ErrorCode.invalid_producer_epoch
+    assert current.end() is OK
+    assert current.fetched() == (OK, 7)
+
+
 # Members (KIP-447)
 
 
@@ -176,6 +188,7 @@ def test_a_group_of_kip_848_checks_the_member_and_its_epoch(client):
     stale = {"generation_id": member.epoch + 1}
     assert producer.commit_offset(2, **who | stale) is ErrorCode.illegal_generation
     assert producer.commit_offset(2, **who | {"member_id": "other"}) is ErrorCode.unknown_member_id
-    assert producer.commit_offset(2) is ErrorCode.unknown_member_id
+    assert producer.commit_offset(2, generation_id=member.epoch) is ErrorCode.unknown_member_id
+    assert producer.commit_offset(3, 1) is OK
     assert producer.end() is OK
-    assert producer.fetched() == (OK, 1)
+    assert (producer.fetched(), producer.fetched(1)) == ((OK, 1), (OK, 3))

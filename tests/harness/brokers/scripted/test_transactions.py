@@ -57,6 +57,17 @@ def test_the_next_transaction_follows_at_once(client, versions):
     assert [kind for kind, _, _ in rows(it)] == ["data", "COMMIT"] * 3
 
 
+def test_an_older_release_compares_epochs_only_when_it_appends(client):
+    """A batch of an old epoch is refused with the log's start offset, because it came as far as the log."""
+    for release, start in (("3.9.2", 0), ("4.3.1", -1)):
+        it = client(version=release)
+        first = begun(it, V1)
+        second = begun(it, V1)
+        assert (second.add(0), second.produce(0)) == (OK, OK)
+        answer = it.produce(first.batch(0), version=11, transactional_id="x")
+        assert (answer.error_code, answer.log_start_offset) == (OLD_EPOCH, start)
+
+
 def test_since_kip_890_produce_adds_the_partition_itself(client):
     it = client()
     old, new = begun(it, V1, "old"), begun(it, V2, "new")
@@ -241,6 +252,8 @@ def test_an_error_can_be_injected_into_each_request(client):
     for api, ask in asked.items():
         it.cluster.inject_error(api, ErrorCode.concurrent_transactions, 1)
         assert ask() is CONCURRENT
+    it.cluster.inject_error(Api.PRODUCE, ErrorCode.not_enough_replicas, 1)
+    assert producer.produce(0) is RETRY
     it.cluster.settings.denied_transactional_ids.add("x")
     denied = [*(ask() for ask in asked.values()), producer.produce(0)]
     assert denied == [ErrorCode.transactional_id_authorization_failed] * 5
