@@ -304,7 +304,9 @@ def _of_guarantee(guarantee: Guarantee) -> Page:
     }
     kinds = [kind for kind in registry.table("workloads").values() if guarantee in kind.features]
     decided = {
-        key: written(kind.config(guarantee, {})[key]) for kind in kinds for key in kind.essential(guarantee)
+        key: written((kind.config(guarantee, {}) | kind.identity("TOPIC", "PRODUCER"))[key])
+        for kind in kinds
+        for key in kind.essential(guarantee)
     }
     offered = [name for name, each in registry.table("scenarios").items() if guarantee in each.guarantees]
     facts = {"settings": decided, "forbids": forbids, "scenarios": offered}

@@ -1,12 +1,12 @@
 """The outcome of every transaction: the client's reports compared with the log's markers. Pure views.
 
-- **lost**: records of transactions that were reported as committed, without a visible copy;
+- **commits_lost**: records of transactions that were reported as committed, without a visible copy;
 - **undone**: records of transactions that were reported as aborted, with a visible copy;
 - **torn**: transactions of which some records are visible and others are not;
-- **duplicated**: visible copies beyond each record's first;
-- **reordered**: visible records behind one of their partition that was sent later;
+- **visible_twice**: visible copies beyond each record's first;
+- **visible_late**: visible records behind one of their partition that was sent later;
 - **open**: records whose transaction has not ended in the log;
-- **unexpected**: visible records that were not sent.
+- **visible_unsent**: visible records that were not sent.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ MEANING: Mapping[str, str] = MappingProxyType(
         "unknown": "records of transactions of which neither was reported",
         "visible": "records in the log that read_committed shows, whoever wrote them",
         "aborted": "records in the log that read_committed hides for good",
-        "lost": "reported as committed, and no visible copy in the log",
+        "commits_lost": "reported as committed, and no visible copy in the log",
         "undone": "reported as aborted, and a visible copy in the log",
         "torn": "transactions of which some records are visible and others are not",
-        "duplicated": "visible copies beyond a record's first",
-        "reordered": "visible records behind a later-sent one of their partition",
+        "visible_twice": "visible copies beyond a record's first",
+        "visible_late": "visible records behind a later-sent one of their partition",
         "open": "records in the log whose transaction has not ended",
-        "unexpected": "visible records that were not sent",
+        "visible_unsent": "visible records that were not sent",
     }
 )
 
@@ -134,11 +134,11 @@ def count(evidence: Evidence) -> dict[str, int]:
         "unknown": told[Outcome.INFO],
         "visible": known[Fate.VISIBLE],
         "aborted": known[Fate.ABORTED],
-        "lost": len(lost(evidence)),
+        "commits_lost": len(lost(evidence)),
         "undone": len(undone(evidence)),
         "torn": len(torn(evidence)),
-        "duplicated": len(duplicated(evidence)),
-        "reordered": len(reordered(evidence)),
+        "visible_twice": len(duplicated(evidence)),
+        "visible_late": len(reordered(evidence)),
         "open": len(left_open(evidence)),
-        "unexpected": len(unexpected(evidence)),
+        "visible_unsent": len(unexpected(evidence)),
     }

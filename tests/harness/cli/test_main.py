@@ -48,7 +48,7 @@ def told(capsys) -> tuple[str, str]:
         (["run", "-b", "local:1.2.3x1"], 2, ("unknown-name", "'1.2.3x1'")),
         (["run", "-b", "local:4.3.1x7"], 2, ("unknown-name", "'4.3.1x7'")),
         (["run", "-g", "idempotnet"], 2, ("unknown-name", "'idempotnet'", "'idempotent'")),
-        (["run", "-g", "transactional"], 5, ("no-scenario",)),
+        (["run", "produce/*", "-g", "transactional"], 5, ("no-scenario",)),
         (["run", "--", "./no-such-adapter"], 2, ("program-missing", "./no-such-adapter")),
         (["run", "--seeds", "0"], 2, ("bad-parameter", "'--seeds'")),
         (["run", "--no-such-option"], 2, ("no-such-option",)),

@@ -21,6 +21,10 @@ READ = {
     "reordered": 0.03,
     "missed": 0.04,
     "redelivered": 0.05,
+    "commits_lost": 0.06,
+    "undone": 0.07,
+    "torn": 0.08,
+    "visible_twice": 0.09,
     "longest_gap": 1_500.0,
     "recovery": 250.0,
     "latency_p50": 2.5,
@@ -42,7 +46,17 @@ WHOLE = Availability(
     requests=200,
     request_bytes=48_000,
 )
-COUNTS = {"lost": 4, "duplicated": 8, "reordered": 12, "missed": 16, "redelivered": 20}
+COUNTS = {
+    "lost": 4,
+    "duplicated": 8,
+    "reordered": 12,
+    "missed": 16,
+    "redelivered": 20,
+    "commits_lost": 24,
+    "undone": 28,
+    "torn": 32,
+    "visible_twice": 36,
+}
 
 
 def test_each_metric_is_read_from_the_verdict(trial):
