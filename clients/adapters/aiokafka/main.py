@@ -3,16 +3,22 @@
 ``start()`` connects to a broker, and raises if none answers. The next record then starts the producer again. The
 program reports a definite failure for exceptions from ``start()`` or ``send()``, because the record is in no batch
 then. An error from the future is ``info``: it belongs to the last attempt, and says nothing about earlier ones.
+
+``start()`` also prepares for transactions. A call that ends one waits without limit, and cannot be made a second time.
+So if it takes longer than max.block.ms, the application closes the producer. After any other error of Kafka's it tries
+to abort, as the client's own ``transaction()`` does. The abort fails if the error was a fatal one.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import logging
 from typing import TYPE_CHECKING, Any
 
 import aiokafka  # type: ignore[import-not-found]
+from aiokafka import errors
 
 try:
     from aiokafka import codec
@@ -25,16 +31,19 @@ if TYPE_CHECKING:
     from clients.adapters.aiokafka.consumer import FEATURES, AiokafkaConsumer
     from clients.adapters.aiokafka.settings import NAMES, WHY_NOT, give_way
     from clients.adapters.python_lib.verifiable import ConfigRefused, Result, java, run
-    from clients.adapters.python_lib.verifiable.adapter import Applied, NotSet
+    from clients.adapters.python_lib.verifiable.adapter import ABORT, CLOSE, Applied, NotSet
     from clients.adapters.python_lib.verifiable.asynchronous import AsyncAdapter
 else:
     from consumer import FEATURES, AiokafkaConsumer
     from settings import NAMES, WHY_NOT, give_way
     from verifiable import ConfigRefused, java, run
+    from verifiable.adapter import ABORT, CLOSE
     from verifiable.asynchronous import AsyncAdapter
 
 UNKNOWN = -1
 MAX_BLOCK_MS = 60_000  # Java's default
+#: How long the tasks of a closed producer may need to end, each of the two times that they are cancelled.
+CANCELLED_S = 1.0
 
 
 def codecs() -> list[str]:
@@ -47,17 +56,17 @@ class Aiokafka(AsyncAdapter):
 
     client = "aiokafka"
     client_version = aiokafka.__version__
-    features = ("producer", "idempotence", "client_config", *FEATURES)
+    features = ("producer", "idempotence", "transactions", "client_config", *FEATURES)
 
     async def on_configure(self, config: Mapping[str, Any]) -> tuple[Applied, NotSet]:
         own, not_set = java.translate(config, NAMES, codecs(), WHY_NOT)
         give_way(own, not_set, self.client_version)
         self._max_block_s = int(config.get("max.block.ms", MAX_BLOCK_MS)) / 1000
-        self._starting: asyncio.Task[None] | None = None
         known = inspect.signature(aiokafka.AIOKafkaProducer).parameters
         more = java.own_arguments(self.own, known, own, self.own_not_set)
+        self._arguments = more | java.arguments(own)
         try:
-            self._producer = aiokafka.AIOKafkaProducer(**more, **java.arguments(own))
+            self._build()
         except (ValueError, TypeError, RuntimeError) as error:
             raise ConfigRefused(str(error)) from error
         try:
@@ -65,6 +74,10 @@ class Aiokafka(AsyncAdapter):
         except Exception as error:
             logging.warning("not started yet: %r", error)
         return java.applied(own, not_set), not_set
+
+    def _build(self) -> None:
+        self._producer = aiokafka.AIOKafkaProducer(**self._arguments)
+        self._starting: asyncio.Task[None] | None = None
 
     async def _started(self) -> None:
         """Wait until the producer is started. Start it again if that failed before."""
@@ -92,6 +105,34 @@ class Aiokafka(AsyncAdapter):
             result.fail(type(error).__name__)
         else:
             future.add_done_callback(settled)
+
+    async def on_init_transactions(self) -> None:
+        await self._started()
+
+    async def on_begin_transaction(self) -> None:
+        await self._producer.begin_transaction()
+
+    async def on_commit_transaction(self) -> None:
+        await asyncio.wait_for(self._producer.commit_transaction(), self._max_block_s)
+
+    async def on_abort_transaction(self) -> None:
+        await asyncio.wait_for(self._producer.abort_transaction(), self._max_block_s)
+
+    def way_out(self, error: Exception) -> str:
+        is_kafkas = isinstance(error, errors.KafkaError) and not isinstance(error, errors.ProducerFenced)
+        return ABORT if is_kafkas else CLOSE
+
+    async def on_renew(self) -> None:
+        # stop() alone would wait for all records. Every other task of this loop is the old producer's, and its sender
+        # waits for requests in flight when it is cancelled the first time.
+        for _ in range(2):
+            if tasks := asyncio.all_tasks() - {asyncio.current_task()}:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.wait(tasks, timeout=CANCELLED_S)
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._producer.stop(), CANCELLED_S)
+        self._build()
 
     async def on_flush(self) -> None:
         await self._producer.flush()

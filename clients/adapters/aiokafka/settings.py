@@ -26,13 +26,15 @@ NAMES = {
     "metadata.max.age.ms": "metadata_max_age_ms",
     "request.timeout.ms": "request_timeout_ms",
     "retry.backoff.ms": "retry_backoff_ms",
+    "transaction.timeout.ms": "transaction_timeout_ms",
+    "transactional.id": "transactional_id",
 }
 
 #: Java name -> why it has no equivalent.
 WHY_NOT = {
     "buffer.memory": "each partition has one open batch, and send() waits for room in it",
     "delivery.timeout.ms": "a batch older than request_timeout_ms fails at its next error, except with idempotence",
-    "max.block.ms": "send() waits for request_timeout_ms; the adapter waits this long for start()",
+    "max.block.ms": "send() waits for request_timeout_ms; the adapter waits this long for start(), commit and abort",
     "max.in.flight.requests.per.connection": "a node gets one request at a time",
     "reconnect.backoff.max.ms": "the pause before the next connection does not grow",
     "reconnect.backoff.ms": "the pause before the next connection is retry_backoff_ms",

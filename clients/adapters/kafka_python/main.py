@@ -4,6 +4,9 @@ The constructor of KafkaProducer already connects to a broker, and raises if non
 it again. The program reports a definite failure for exceptions from the constructor, and from ``send()`` before the
 record is in a batch. An error from the future is ``info``, whatever it is: it belongs to the last attempt, and says
 nothing about earlier ones.
+
+Its calls of transactions are those of Java's producer. Most of their errors are a bare KafkaError, whether the
+transaction can be aborted or not, so the application tries to abort it. The abort fails if the error was a fatal one.
 """
 
 from __future__ import annotations
@@ -24,14 +27,17 @@ if TYPE_CHECKING:
     from clients.adapters.kafka_python.consumer import KafkaPythonConsumer, features
     from clients.adapters.kafka_python.settings import WHY_NOT, give_way, names
     from clients.adapters.python_lib.verifiable import Adapter, ConfigRefused, Result, java, run
-    from clients.adapters.python_lib.verifiable.adapter import Applied, NotSet
+    from clients.adapters.python_lib.verifiable.adapter import ABORT, CLOSE, REPEAT, Applied, NotSet
 else:
     from consumer import KafkaPythonConsumer, features
     from settings import WHY_NOT, give_way, names
     from verifiable import Adapter, ConfigRefused, java, run
+    from verifiable.adapter import ABORT, CLOSE, REPEAT
 
 DEFAULTS = kafka.KafkaProducer.DEFAULT_CONFIG
 UNKNOWN_OFFSET = -1
+#: How long the sender of a closed producer may need to end: one round, which waits for a connection.
+SENDER_S = 5.0
 
 
 def codecs() -> list[str]:
@@ -66,6 +72,7 @@ class KafkaPython(Adapter):
     features = (
         "producer",
         *(["idempotence"] if "enable_idempotence" in DEFAULTS else []),
+        *(["transactions"] if "transactional_id" in DEFAULTS else []),
         "client_config",
         *features(),
     )
@@ -111,6 +118,35 @@ class KafkaPython(Adapter):
             return
         future.add_callback(stored)
         future.add_errback(given_up)
+
+    def init_transactions(self) -> None:
+        self._start()
+        self._producer.init_transactions()
+
+    def begin_transaction(self) -> None:
+        self._producer.begin_transaction()
+
+    def commit_transaction(self) -> None:
+        self._producer.commit_transaction()
+
+    def abort_transaction(self) -> None:
+        self._producer.abort_transaction()
+
+    def way_out(self, error: Exception) -> str:
+        if isinstance(error, errors.KafkaTimeoutError):
+            return REPEAT
+        is_kafkas = isinstance(error, errors.KafkaError) and not isinstance(error, errors.ProducerFencedError)
+        return ABORT if is_kafkas else CLOSE
+
+    def renew(self) -> None:
+        # close() first waits for all records, and leaves its thread alive if that takes too long. The next call of
+        # init_transactions() builds another producer.
+        if self._producer is not None:
+            sender = self._producer._sender
+            sender.force_close()
+            sender.join(SENDER_S)
+            self.close(SENDER_S)
+        self._producer = None
 
     def flush(self, timeout_s: float) -> bool:
         try:

@@ -33,6 +33,8 @@ SHARED = (
     "retries",
     "retry.backoff.ms",
     "send.buffer.bytes",
+    "transaction.timeout.ms",
+    "transactional.id",
 )
 
 #: Java name -> why a version may lack an equivalent.
@@ -42,6 +44,8 @@ WHY_NOT = {
     "enable.idempotence": "there is no idempotent producer",
     "retry.backoff.max.ms": "the pause between attempts does not grow",
     "socket.connection.setup.timeout.ms": "the producer does not accept it",
+    "transaction.timeout.ms": "there is no transactional producer",
+    "transactional.id": "there is no transactional producer",
 }
 
 #: The constructor asks a broker for its version, and blocks like send(). These settings limit that time.

@@ -26,6 +26,10 @@ def produce(count: int, first: int = 0, id: int = 2) -> dict[str, Any]:
     return {"cmd": "produce", "id": id, "topic": "t", "first": first, "keys": keys, "values": keys}
 
 
+def transact(end: str = "commit") -> dict[str, Any]:
+    return produce(3) | {"cmd": "transact", "end": end, "flush": True}
+
+
 def test_versions_are_in_order():
     assert in_order(CLIENT.versions) == list(CLIENT.versions)
 
@@ -42,6 +46,7 @@ def test_command_without_a_field_is_fatal(run_to_end, configure, cmd):
     whole = {
         "configure": configure(),
         "produce": produce(1),
+        "transact": transact(),
         "flush": {"cmd": "flush", "id": 3, "timeout_ms": 0},
         "close": {"cmd": "close", "id": 4, "timeout_ms": 0},
         **{
@@ -169,3 +174,15 @@ def test_records_that_could_not_be_committed_first_are_not_processed(argv, begin
     assert polled_ns[0] - failed["complete_ns"] >= PAUSE_NS
     client.send({"cmd": "close", "id": 3, "timeout_ms": 1_000})
     assert client.end()[0] == 0
+
+
+@pytest.mark.jvm
+def test_transaction_without_a_producer_id_fails_and_begins_with_a_new_producer(run_to_end, configure):
+    """Without a broker ``initTransactions()`` ends with a timeout each time, and nothing can be committed."""
+    code, events = run_to_end(configure(**{"transactional.id": "t", "max.block.ms": 50}), transact())
+    told = [event for event in events if event["name"] == "op_complete" and event["op"] != "close"]
+    rows = [row for event in told for row in zip(event["outcome"], event["error"], strict=True)]
+    assert [event["op"] for event in told[:5]] == ["init_transactions"] * 5
+    assert {event["op"] for event in told[5:]} == {"transact"}
+    assert rows == [("info", "TimeoutException")] * 5 + [("fail", "TimeoutException")] * 3
+    assert (code, events[-1]["name"]) == (0, "shutdown_complete")

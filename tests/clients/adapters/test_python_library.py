@@ -18,6 +18,7 @@ from clients.adapters.python_lib.verifiable.commands import COMMANDS, lines, par
 from clients.adapters.python_lib.verifiable.output import RESULTS_MAX_ROWS, Result, Results
 from harness.model import contract
 from harness.workloads.produce.commands import Produce
+from harness.workloads.transactions.commands import Transact
 
 LIBRARY = Path(clients.adapters.python_lib.verifiable.__file__).parent
 ADAPTER = Path(clients.adapters.confluent_kafka.__file__).parent
@@ -54,6 +55,7 @@ def test_commands_match_the_contract():
         for kind in (
             contract.Configure,
             Produce,
+            Transact,
             contract.Flush,
             contract.Close,
             *contract.ConsumerCommand.__args__,

@@ -16,7 +16,7 @@ CODECS = ["none", "gzip", "lz4"]
 
 #: The entries of a KafkaProducer's table of defaults that differ between versions.
 COMMON = {name.replace(".", "_"): None for name in kafka_python.SHARED}
-NEWER = ("delivery_timeout_ms", "enable_idempotence")
+NEWER = ("delivery_timeout_ms", "enable_idempotence", "transaction_timeout_ms", "transactional_id")
 DEFAULTS = {
     "2.0.2": {name: None for name in COMMON if name not in NEWER} | {"api_version_auto_timeout_ms": 2_000},
     "2.3.3": {name: None for name in COMMON if name != "buffer_memory"}
@@ -76,6 +76,8 @@ def test_invalid_value_is_not_passed_to_the_client(translated, version, config):
         ("compression.type", "lz4", "lz4"),
         ("enable.idempotence", "false", False),
         ("linger.ms", "5", 5),
+        ("transaction.timeout.ms", 40_000, 40_000),
+        ("transactional.id", "7-p1", "7-p1"),
     ],
 )
 def test_values_have_the_types_of_python_clients(java, value, given_value):
@@ -104,9 +106,15 @@ def test_fixed_arguments_are_not_overridden():
         assert len(arguments(own)) == sum(len(names.split(", ")) for names, _ in own.values())
 
 
-def test_kafka_python_before_2_2_has_no_delivery_timeout_and_no_idempotence():
-    _, not_set = ours({"delivery.timeout.ms": 1, "enable.idempotence": True, "buffer.memory": 1}, "2.0.2")
-    assert sorted(not_set) == ["delivery.timeout.ms", "enable.idempotence"]
+def test_kafka_python_before_2_2_has_no_delivery_timeout_no_idempotence_and_no_transactions():
+    newer = {
+        "delivery.timeout.ms": 1,
+        "enable.idempotence": True,
+        "transaction.timeout.ms": 1,
+        "transactional.id": "t",
+    }
+    _, not_set = ours({**newer, "buffer.memory": 1}, "2.0.2")
+    assert not_set.keys() == newer.keys()
 
 
 def test_kafka_python_constructor_blocks_as_long_as_send():

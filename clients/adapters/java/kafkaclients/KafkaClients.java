@@ -11,6 +11,7 @@ import verifiable.Adapter;
 import verifiable.ConsumerAdapter;
 import verifiable.Program;
 import verifiable.Result;
+import verifiable.TransactionAdapter;
 
 import java.io.IOException;
 import java.io.InputStream;
@@ -26,10 +27,11 @@ import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 
 /** The adapter for Apache Kafka's own producer and consumer: one source for all of its versions. */
-public final class KafkaClients implements Adapter {
+public final class KafkaClients implements Adapter, TransactionAdapter {
     private final String version = version();
     private final Set<String> known = ProducerConfig.configNames();
     private final GroupConsumer consumer = new GroupConsumer(version);
+    private Properties properties;
     private Producer<String, String> producer;
 
     public static void main(String[] arguments) {
@@ -42,6 +44,9 @@ public final class KafkaClients implements Adapter {
         if (known.contains("enable.idempotence")) { // from 0.11 on
             features.add("idempotence");
         }
+        if (hasTransactions()) {
+            features.add("transactions");
+        }
         features.add("client_config");
         features.addAll(consumer.features());
         return new About("java", version, null, "java", features);
@@ -50,6 +55,15 @@ public final class KafkaClients implements Adapter {
     @Override
     public ConsumerAdapter consumer() {
         return consumer;
+    }
+
+    @Override
+    public TransactionAdapter transactions() {
+        return hasTransactions() ? this : null;
+    }
+
+    private boolean hasTransactions() {
+        return known.contains("transactional.id"); // from 0.11 on
     }
 
     @Override
@@ -62,13 +76,17 @@ public final class KafkaClients implements Adapter {
             Map<String, Object> config, Map<String, String> given, Map<String, String> ownNotSet)
             throws ConfigRefused {
         Settings settings = new Settings(version, known).take(config, given, ownNotSet);
-        StringSerializer text = new StringSerializer();
+        properties = settings.properties();
         try {
-            producer = new KafkaProducer<>(settings.properties(), text, new StringSerializer());
+            build();
         } catch (KafkaException error) {
             throw Settings.refusal(error);
         }
         return settings.configured();
+    }
+
+    private void build() {
+        producer = new KafkaProducer<>(properties, new StringSerializer(), new StringSerializer());
     }
 
     @Override
@@ -84,6 +102,42 @@ public final class KafkaClients implements Adapter {
     @Override
     public void flush() {
         producer.flush();
+    }
+
+    @Override
+    public void initTransactions() {
+        producer.initTransactions();
+    }
+
+    @Override
+    public void beginTransaction() {
+        producer.beginTransaction();
+    }
+
+    @Override
+    public void commitTransaction() {
+        producer.commitTransaction();
+    }
+
+    @Override
+    public void abortTransaction() {
+        producer.abortTransaction();
+    }
+
+    @Override
+    public WayOut wayOut(RuntimeException error) {
+        return TransactionErrors.wayOut(error);
+    }
+
+    /** A close with a timeout of zero waits for the end of the sender's thread. */
+    @Override
+    public void renew() {
+        try {
+            close(Duration.ZERO);
+        } catch (ReflectiveOperationException error) {
+            throw new IllegalStateException(error);
+        }
+        build();
     }
 
     /**

@@ -51,6 +51,14 @@ public interface Adapter {
         return null;
     }
 
+    /**
+     * The transactions of the client's producer, or null if it has none. An adapter that has some
+     * declares the feature {@code transactions}.
+     */
+    default TransactionAdapter transactions() {
+        return null;
+    }
+
     /** Close the client within {@code timeout}. True if it reports every record's result. */
     boolean close(Duration timeout) throws Exception;
 

@@ -3,7 +3,7 @@ package verifiable;
 import java.util.Collections;
 import java.util.List;
 
-/** Writes the answers to commands that have one result: flush, close, and those of a consumer. */
+/** Writes what has one result: flush, close, the calls of a transaction, and of a consumer. */
 final class Answers {
     private final Output output;
 
@@ -11,10 +11,21 @@ final class Answers {
         this.output = output;
     }
 
+    /** Write that a call begins. Return the time, for its result. */
+    long invoke(String op, long id) {
+        output.event("op_invoke", new Fields().with("op", op).with("id", id));
+        return System.nanoTime();
+    }
+
     /** Write the result of a command, from its begin to now. Without an error, it is ok. */
     void complete(String op, long id, long invokeNs, String error) {
+        complete(op, id, invokeNs, error == null ? "ok" : "fail", error);
+    }
+
+    /** Write the result of a call of which the outcome may be unknown. */
+    void complete(String op, long id, long invokeNs, String outcome, String error) {
         Fields fields = new Fields().with("op", op).with("id", id);
-        fields.with("outcome", List.of(error == null ? "ok" : "fail"));
+        fields.with("outcome", List.of(outcome));
         fields.with("error", Collections.singletonList(error));
         fields.with("invoke_ns", List.of(invokeNs));
         output.event("op_complete", fields.with("complete_ns", List.of(System.nanoTime())));

@@ -32,6 +32,21 @@ sealed interface Command {
         }
     }
 
+    /**
+     * Send records in one transaction, and end it with {@code end}. With {@code flush}, they have a
+     * result before.
+     */
+    record Transact(Produce records, String end, boolean flush) implements Command {
+        @Override
+        public long id() {
+            return records.id();
+        }
+
+        boolean isCommit() {
+            return end.equals("commit");
+        }
+    }
+
     /** Wait until everything sent before has a result. */
     record Flush(long id, long timeoutMs) implements Command {}
 

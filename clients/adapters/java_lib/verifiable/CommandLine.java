@@ -30,6 +30,9 @@ final class CommandLine {
         return switch (name) {
             case "configure" -> configure();
             case "produce" -> produce();
+            case "transact" ->
+                    new Command.Transact(
+                            produce(), field("end", String.class), field("flush", Boolean.class));
             case "flush" -> new Command.Flush(id(), field("timeout_ms", Long.class));
             case "close" -> new Command.Close(id(), field("timeout_ms", Long.class));
             case "subscribe" -> subscribe();
@@ -54,7 +57,7 @@ final class CommandLine {
         return new Command.Configure(id(), text("role", "producer"), object("config"), own);
     }
 
-    private Command produce() throws BadCommand {
+    private Command.Produce produce() throws BadCommand {
         String topic = field("topic", String.class);
         long first = field("first", Long.class);
         List<String> keys = list("keys", String.class);

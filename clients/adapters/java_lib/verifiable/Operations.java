@@ -1,42 +1,39 @@
 package verifiable;
 
-import static java.util.concurrent.TimeUnit.MILLISECONDS;
-
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CancellationException;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
-import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 
 /**
  * Executes commands, and reports their results.
  *
- * <p>Calls of the client with a timeout (flush, close) run on a separate thread, which is
- * interrupted and abandoned at the timeout.
+ * <p>Calls of the client with a timeout (flush, close) run on a separate thread ({@link
+ * TimedCall}).
  */
 final class Operations {
     /** The time that a client may need after the timeout of a close, to give up the rest. */
-    private static final long CLOSE_GRACE_MS = 1_000;
+    private static final Duration CLOSE_GRACE = Duration.ofSeconds(1);
 
     private final Adapter adapter;
     private final Output output;
     private final Results results;
     private final Answers answers;
+    private final Transactor transactor;
     private boolean configured;
     private volatile PollLoop loop;
     private volatile long sent;
     private volatile boolean hurried;
-    private volatile FutureTask<Boolean> flushing = new FutureTask<>(() -> true);
+    private volatile FutureTask<Boolean> flushing = TimedCall.of(() -> {});
 
     Operations(Adapter adapter, Output output, Results results) {
         this.adapter = adapter;
         this.output = output;
         this.results = results;
         answers = new Answers(output);
+        transactor = new Transactor(adapter, output, this::hurried);
     }
 
     /** The number of records that were passed to the client. */
@@ -110,28 +107,42 @@ final class Operations {
         int count = command.values().size();
         Fields fields = new Fields().with("op", "send").with("id", command.id());
         output.event("op_invoke", fields.with("first", command.first()).with("count", count));
+        Consumer<Results.Row> told = row -> results.add("send", command.id(), row);
         for (int n = 0; n < count && !hurried; n++) {
             String key = command.keys().get(n);
             String value = command.values().get(n);
             sent++;
-            Result result = new Result(results, command.id(), command.first() + n);
+            Result result = new Result(told, command.first() + n);
             adapter.send(command.topic(), key, value, command.partition(n), result);
+        }
+    }
+
+    void transact(Command.Transact command) throws Exception {
+        if (loop != null || adapter.transactions() == null) {
+            answers.unsupported("transact", command.id());
+            return;
+        }
+        mustBeConfigured("transact");
+        sent += command.records().values().size();
+        for (Results.Row row : transactor.transact(command)) {
+            results.add("transact", command.id(), row);
         }
     }
 
     void flush(Command.Flush command) throws Exception {
         mustBeConfigured("flush");
-        long invokeNs = invoke("flush", command.id());
-        flushing = new FutureTask<>(adapter::flush, true);
-        boolean done = loop != null || (!hurried && within(command.timeoutMs(), flushing));
+        long invokeNs = answers.invoke("flush", command.id());
+        flushing = TimedCall.of(adapter::flush);
+        Duration timeout = Duration.ofMillis(command.timeoutMs());
+        boolean done = loop != null || (!hurried && TimedCall.within(timeout, flushing));
         complete("flush", command.id(), invokeNs, done);
     }
 
     void close(Command.Close command) throws Exception {
-        long invokeNs = invoke("close", command.id());
+        long invokeNs = answers.invoke("close", command.id());
         Duration timeout = Duration.ofMillis(command.timeoutMs());
         FutureTask<Boolean> closing = new FutureTask<>(() -> closed(timeout));
-        boolean done = !configured || within(command.timeoutMs() + CLOSE_GRACE_MS, closing);
+        boolean done = !configured || TimedCall.within(timeout.plus(CLOSE_GRACE), closing);
         complete("close", command.id(), invokeNs, done);
     }
 
@@ -145,29 +156,8 @@ final class Operations {
         }
     }
 
-    private long invoke(String op, long id) {
-        output.event("op_invoke", new Fields().with("op", op).with("id", id));
-        return System.nanoTime();
-    }
-
     private void complete(String op, long id, long invokeNs, boolean done) {
         results.write();
         answers.complete(op, id, invokeNs, done ? null : "the client is not done");
-    }
-
-    /** Return the client's answer, or false at the timeout and after a cancellation. */
-    private static boolean within(long timeoutMs, FutureTask<Boolean> answer) throws Exception {
-        Thread thread = new Thread(answer);
-        thread.setDaemon(true);
-        thread.start();
-        try {
-            return answer.get(timeoutMs, MILLISECONDS);
-        } catch (TimeoutException | CancellationException over) {
-            return false;
-        } catch (ExecutionException error) {
-            throw error.getCause() instanceof Exception cause ? cause : error;
-        } finally {
-            answer.cancel(true);
-        }
     }
 }

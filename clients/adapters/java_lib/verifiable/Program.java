@@ -83,6 +83,8 @@ public final class Program {
             operations.configure(configure, loop -> daemon(loop::run));
         } else if (command instanceof Command.Produce produce) {
             operations.produce(produce);
+        } else if (command instanceof Command.Transact transact) {
+            operations.transact(transact);
         } else if (command instanceof Command.Flush flush) {
             operations.flush(flush);
         } else if (command instanceof Command.ForConsumer consume) {

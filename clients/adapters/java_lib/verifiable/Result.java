@@ -1,19 +1,19 @@
 package verifiable;
 
+import java.util.function.Consumer;
+
 /**
  * Receives the result of one record. It is created just before the record is passed to the client.
  */
 public final class Result {
-    private static final int UNKNOWN = -1;
+    static final int UNKNOWN = -1;
 
-    private final Results results;
-    private final long id;
+    private final Consumer<Results.Row> receiver;
     private final long record;
     private final long invokeNs = System.nanoTime();
 
-    Result(Results results, long id, long record) {
-        this.results = results;
-        this.id = id;
+    Result(Consumer<Results.Row> receiver, long record) {
+        this.receiver = receiver;
         this.record = record;
     }
 
@@ -33,8 +33,7 @@ public final class Result {
     }
 
     private void put(String outcome, String error, int partition, long offset) {
-        results.add(
-                id,
+        receiver.accept(
                 new Results.Row(
                         outcome, error, invokeNs, System.nanoTime(), record, partition, offset));
     }

@@ -6,12 +6,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 
-/** Groups the results of sends into columns: one line per command, every 20 ms or 500 rows. */
+/** Groups the results of records into columns: one line per command, every 20 ms or 500 rows. */
 final class Results {
     static final int MAX_ROWS = 500;
 
     private final Output output;
-    private final Map<Long, List<Row>> rows = new LinkedHashMap<>();
+    private final Map<Of, List<Row>> rows = new LinkedHashMap<>();
     private long count;
 
     Results(Output output) {
@@ -24,12 +24,13 @@ final class Results {
     }
 
     /** Store one row. Its line is written later, or now if it is full. */
-    synchronized void add(long id, Row row) {
+    synchronized void add(String op, long id, Row row) {
         count++;
-        List<Row> kept = rows.computeIfAbsent(id, command -> new ArrayList<>());
+        Of command = new Of(op, id);
+        List<Row> kept = rows.computeIfAbsent(command, first -> new ArrayList<>());
         kept.add(row);
         if (kept.size() >= MAX_ROWS) {
-            write(id, rows.remove(id));
+            write(command, rows.remove(command));
         }
     }
 
@@ -39,8 +40,8 @@ final class Results {
         rows.clear();
     }
 
-    private void write(long id, List<Row> told) {
-        Fields columns = new Fields().with("op", "send").with("id", id);
+    private void write(Of command, List<Row> told) {
+        Fields columns = new Fields().with("op", command.op).with("id", command.id);
         columns.with("outcome", column(told, Row::outcome));
         columns.with("error", column(told, Row::error));
         columns.with("invoke_ns", column(told, Row::invokeNs));
@@ -56,6 +57,9 @@ final class Results {
         told.forEach(row -> column.add(field.apply(row)));
         return column;
     }
+
+    /** The command that the rows of a line belong to, and its op. */
+    private record Of(String op, long id) {}
 
     /** The result of one record. */
     record Row(

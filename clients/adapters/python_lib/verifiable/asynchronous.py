@@ -82,8 +82,43 @@ class AsyncAdapter(Adapter):
         """Close the client. Cancelled at the timeout."""
         raise NotImplementedError
 
+    async def on_init_transactions(self) -> None:
+        """See :meth:`Adapter.init_transactions`. Like the next four, only with the feature ``transactions``."""
+        raise NotImplementedError
+
+    async def on_begin_transaction(self) -> None:
+        """See :meth:`Adapter.begin_transaction`."""
+        raise NotImplementedError
+
+    async def on_commit_transaction(self) -> None:
+        """See :meth:`Adapter.commit_transaction`."""
+        raise NotImplementedError
+
+    async def on_abort_transaction(self) -> None:
+        """See :meth:`Adapter.abort_transaction`."""
+        raise NotImplementedError
+
+    async def on_renew(self) -> None:
+        """See :meth:`Adapter.renew`."""
+        raise NotImplementedError
+
     def configure(self, config: Mapping[str, Any]) -> tuple[Applied, NotSet]:
         return self._loop.run(self.on_configure(config))
+
+    def init_transactions(self) -> None:
+        self._loop.run(self.on_init_transactions())
+
+    def begin_transaction(self) -> None:
+        self._loop.run(self.on_begin_transaction())
+
+    def commit_transaction(self) -> None:
+        self._loop.run(self.on_commit_transaction())
+
+    def abort_transaction(self) -> None:
+        self._loop.run(self.on_abort_transaction())
+
+    def renew(self) -> None:
+        self._loop.run(self.on_renew())
 
     def send(self, topic: str, key: str | None, value: str, partition: int | None, result: Result) -> None:
         self._loop.run(self.on_send(topic, key, value, partition, result))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Own = dict[str, tuple[str, Any]]
 
 ACKS = {"all": "all", "-1": "all", "0": 0, "1": 1}
-TEXTS = ("bootstrap.servers", "client.id", "client.rack", "group.id", "group.instance.id")
+TEXTS = ("bootstrap.servers", "client.id", "client.rack", "group.id", "group.instance.id", "transactional.id")
 TRUE_OR_FALSE = ("allow.auto.create.topics", "check.crcs", "enable.auto.commit", "enable.idempotence")
 WORDS = {
     "auto.offset.reset": ("earliest", "latest", "none"),
