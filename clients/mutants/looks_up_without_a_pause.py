@@ -24,6 +24,7 @@ class Member(ConsumerCoordinator):
 MUTANT = Mutant(
     "looks its coordinator up again without a backoff",
     Components(coordinator=Member),
-    caught_by=("timeout_expiry/lookups_that_fail_wait_longer_each_time",),
+    caught_by=("timeout_expiry/lookups_that_fail_wait_longer_each_time", "group-retry-spacing"),
     breaks=("CSM-GRP-01",),
+    scenarios=("group/coordinator-unknown",),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 
 from msgspec.structs import replace
 
@@ -92,7 +92,7 @@ class Injector:
             await self._lane.assert_as_set()
             certain = since_ns, time.monotonic_ns()
         finally:
-            await asyncio.shield(kind.heal_live(spec, self._lane))
+            await to_the_end(kind.heal_live(spec, self._lane))
             self.active.remove(spec)
         effective = began_ns, time.monotonic_ns()
         self.rows[index] = FaultRow(index, spec, requested, effective, certain_ns=certain)
@@ -138,6 +138,18 @@ class Injector:
         finally:
             self._lane.witness.unwatch(look)
             self._listening.remove(look)
+
+
+async def to_the_end(work: Coroutine[None, None, None]) -> None:
+    """Wait for work that a cancellation must not stop. One that comes meanwhile hides an error of the work."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        if not task.cancelled():
+            task.exception()
+        raise
 
 
 async def sleep_until(at_ns: int) -> None:

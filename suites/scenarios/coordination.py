@@ -114,6 +114,7 @@ COORDINATOR_UNKNOWN = _scenario(
     _refused_at_start(Api.FIND_COORDINATOR, NO_COORDINATOR),
     reading.refused,
     *READING,
+    modes=BOTH_MODES,
 )
 
 JOIN_LOST = _scenario(
@@ -148,6 +149,7 @@ JOIN_REFUSED = _scenario(
     _refused_at_start(Api.JOIN_GROUP, *ELSEWHERE),
     reading.refused,
     *READING,
+    modes=BOTH_MODES,
 )
 
 JOIN_UNKNOWN = _scenario(

@@ -1,5 +1,6 @@
 /**
- * The consumer of @platformatic/kafka. It has no listener of rebalances: what a member has follows from its events. Its
+ * The consumer of @platformatic/kafka. It has no listener of rebalances: what a member has follows from its events. A
+ * member that joins again has given up what it had (the protocol is eager), whatever the client still hands over. Its
  * stream mixes the records of all partitions, and takes up all of them again after a join.
  *
  * With the consumer protocol the client tells of its first join only, so that protocol is not on trial.

@@ -10,6 +10,7 @@ from suites.perturbations.membership import (
     fetching,
     giving_up,
     heartbeats,
+    hurrying,
     joining,
     leaders,
     losing,
@@ -23,6 +24,7 @@ from suites.perturbations.membership import (
     storms,
     tails,
     trusting,
+    unowned,
     waiting,
     zombies,
 )
@@ -37,6 +39,7 @@ PERTURBATIONS = (
     *fetching.PERTURBATIONS,
     *giving_up.PERTURBATIONS,
     *heartbeats.PERTURBATIONS,
+    *hurrying.PERTURBATIONS,
     *joining.PERTURBATIONS,
     *leaders.PERTURBATIONS,
     *losing.PERTURBATIONS,
@@ -50,6 +53,7 @@ PERTURBATIONS = (
     *storms.PERTURBATIONS,
     *tails.PERTURBATIONS,
     *trusting.PERTURBATIONS,
+    *unowned.PERTURBATIONS,
     *waiting.PERTURBATIONS,
     *zombies.PERTURBATIONS,
 )
