@@ -66,6 +66,7 @@ RARE = tuple(
         "consume/unclean-election",
         "delivery/damaged-batches",
         "delivery/paused",
+        "group/coordinator-unknown",
         "group/auto-commit-join",
         "group/auto-commit-out-of-range",
         "group/commit-answer-late-async",
