@@ -40,6 +40,12 @@ _STORED = (
 CONSUMER_NOTES = {
     "confluent-kafka": _STORED,
     "confluent-kafka-go": _STORED,
+    "rdkafka": (
+        f"{_STORED} Since 0.36 the crate does not tell the result of a commit that does not wait for it "
+        "([issue 856](https://github.com/fede1024/rust-rdkafka/issues/856)), so the program offers no such commits "
+        "there. Versions before 0.32.1 report lost partitions as revoked, because the crate does not tell which they "
+        "are. Leader epochs of records and the member's id are unknown, because the crate does not report them."
+    ),
     "sarama": (
         "The `Commit` of its session returns nothing. Its errors arrive on the channel of all the errors of the group, "
         "soon after the call and without its name. The program reports a commit as done if no error arrives within "

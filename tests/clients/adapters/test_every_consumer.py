@@ -124,8 +124,17 @@ CANNOT_COMMIT = {
 }
 #: Versions of sarama without ``ConsumerGroupSession.Commit``, which was added in 1.27.
 WITHOUT_COMMIT = {"1.23.1"}
+#: Versions of rdkafka that never tell the result of a commit that does not wait for it.
+SILENT_COMMITS = {"0.36.2", "0.39.0"}
 #: Clients that do not call a listener, or that do not receive its error.
-IGNORES_LISTENERS = {"confluent-kafka-go", "franz-go", "kafka-go", "kafkajs", "platformatic-kafka"}
+IGNORES_LISTENERS = {
+    "confluent-kafka-go",
+    "franz-go",
+    "kafka-go",
+    "kafkajs",
+    "platformatic-kafka",
+    "rdkafka",
+}
 #: Client -> its versions whose close leaves the group without a call of the listener. Java's has called it since 2.4,
 #: kafka-python's since 3.0, aiokafka's does not.
 CLOSES_SILENTLY = {
@@ -142,6 +151,8 @@ SEEKS_AT_ONCE = {"franz-go", "kafkajs"}
 
 def cannot_commit(name: str, version: str) -> set[str]:
     lacks = CANNOT_COMMIT.get(name, set())
+    if name == "rdkafka" and version in SILENT_COMMITS:
+        return lacks | {"async"}
     return lacks | {"sync", "sync-first"} if name == "sarama" and version in WITHOUT_COMMIT else lacks
 
 

@@ -11,11 +11,13 @@ from clients.adapters.confluent_kafka.settings import translate
 from clients.adapters.python_lib.verifiable.commands import COMMANDS
 from harness.model.verdicts import Guarantee
 from harness.plugins import registry
+from harness.workloads.consume.profile import PROFILE
 from harness.workloads.produce.profile import producer_config
 
 pytestmark = [pytest.mark.every_client, pytest.mark.long("builds a program and starts it for each test")]
 
 CLIENT = registry.client("rdkafka")
+STRATEGY = "partition.assignment.strategy"
 SETTINGS = {"delivery.timeout.ms": 1_500, "linger.ms": 5}
 
 
@@ -93,6 +95,51 @@ def test_settings_are_those_of_confluent_kafka(run_to_end, nowhere):
         java: [", ".join(own), next(iter(own.values()))] for java, own in wanted.items()
     }
     assert events[1]["not_set"].keys() == not_set.keys()
+
+
+def consuming(nowhere: str, **settings: Any) -> dict[str, Any]:
+    config = PROFILE | {"bootstrap.servers": nowhere, "client.id": "c", "group.id": "g"}
+    named = {name.replace("_", "."): value for name, value in settings.items()}
+    return {"cmd": "configure", "id": 1, "role": "consumer", "config": config | named}
+
+
+def test_consumer_has_each_setting_once_and_renames_some(run_to_end, nowhere):
+    asked = consuming(nowhere, auto_offset_reset="none", isolation_level="read_committed")
+    _, events = run_to_end(asked)
+    told = events[1]
+    assert sorted([*told["applied"], *told["not_set"]]) == sorted(asked["config"])
+    assert set(told["not_set"]) == {"default.api.timeout.ms", "max.poll.records"}
+    assert told["applied"]["request.timeout.ms"] == ["socket.timeout.ms", "3000"]
+    assert told["applied"]["fetch.max.wait.ms"] == ["fetch.wait.max.ms", "250"]
+    assert told["applied"]["auto.offset.reset"] == ["auto.offset.reset", "error"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "given"),
+    [
+        ("org.apache.kafka.clients.consumer.RoundRobinAssignor, range", "roundrobin,range"),
+        ("cooperative-sticky", "cooperative-sticky"),
+        ("range,sticky", None),
+    ],
+)
+def test_assignors_have_librdkafkas_names(run_to_end, nowhere, asked, given):
+    _, events = run_to_end(consuming(nowhere, partition_assignment_strategy=asked))
+    assert events[1]["applied"].get(STRATEGY, [STRATEGY, None]) == [STRATEGY, given]
+    assert (STRATEGY in events[1]["not_set"]) == (given is None)
+
+
+def test_what_the_coordinator_decides_is_not_set(run_to_end, nowhere):
+    _, events = run_to_end(consuming(nowhere, group_protocol="consumer"))
+    decided = {STRATEGY, "heartbeat.interval.ms", "session.timeout.ms"}
+    assert decided <= set(events[1]["not_set"])
+    assert events[1]["applied"]["group.protocol"] == ["group.protocol", "consumer"]
+
+
+def test_librdkafkas_own_settings_do_not_override_the_harness(run_to_end, nowhere):
+    asked = consuming(nowhere)
+    asked["client_config"] = {"fetch.error.backoff.ms": "50", "fetch.wait.max.ms": "1", "no.such.thing": "1"}
+    _, events = run_to_end(asked)
+    assert set(events[1]["client_not_set"]) == {"fetch.wait.max.ms", "no.such.thing"}
 
 
 def test_unknown_librdkafka_property_is_reported(run_to_end, configure):

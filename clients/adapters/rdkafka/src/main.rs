@@ -5,6 +5,10 @@
 //! status, and a rejection of the last attempt (or a deleted topic) says nothing about an earlier attempt whose
 //! response was lost.
 
+mod building;
+mod callbacks;
+mod consumer;
+mod consumer_settings;
 mod settings;
 
 use std::collections::BTreeMap;
@@ -13,16 +17,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rdkafka::client::ClientContext;
-use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
+use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::{DeliveryResult, Message};
 use rdkafka::producer::{BaseRecord, Producer, ProducerContext, ThreadedProducer};
-use rdkafka::types::RDKafkaConfRes;
-use rdkafka::util::get_rdkafka_version;
 use serde_json::{Map, Value};
 use verifiable::{About, Adapter, ConfigRefused, RecordResult, Settings};
 
-use crate::settings::{apart, translate, Properties};
+use crate::building::{build, library_version, name};
+use crate::consumer::RdkafkaConsumer;
+use crate::settings::translate;
 
 const UNKNOWN_OFFSET: i64 = -1;
 const MAX_BLOCK_MS: u64 = 60_000; // Java's default
@@ -62,9 +66,13 @@ impl Adapter for Rdkafka {
         About {
             client: "rdkafka",
             client_version: env!("RDKAFKA_VERSION").to_owned(),
-            library_version: Some(get_rdkafka_version().1),
+            library_version: Some(library_version()),
             language: "rust/c",
-            features: &["producer", "idempotence", "client_config"],
+            features: [
+                &["producer", "idempotence", "client_config"],
+                &*consumer::features(),
+            ]
+            .concat(),
         }
     }
 
@@ -76,45 +84,13 @@ impl Adapter for Rdkafka {
         config: &Map<String, Value>,
         own: &BTreeMap<String, String>,
     ) -> Result<(Self, Settings), ConfigRefused> {
-        let (mut wanted, mut not_set) = translate(config);
-        let (mut given, mut client_not_set) = apart(own, &wanted);
-        let producer = loop {
-            let unknown = match client_config(&wanted, &given).create_with_context(Deliveries) {
-                Ok(producer) => break producer,
-                Err(KafkaError::ClientConfig(
-                    RDKafkaConfRes::RD_KAFKA_CONF_UNKNOWN,
-                    _,
-                    unknown,
-                    _,
-                )) => unknown,
-                Err(refusal) => return Err(ConfigRefused(refusal.to_string())),
-            };
-            if given.remove(&unknown).is_some() {
-                let (_, version) = get_rdkafka_version();
-                let why = format!("librdkafka {version} has no property {unknown}");
-                client_not_set.insert(unknown, why);
-                continue;
-            }
-            wanted.retain(|java, properties| {
-                let known = properties.iter().all(|(own, _)| *own != unknown);
-                if !known {
-                    let (_, version) = get_rdkafka_version();
-                    let why = format!("librdkafka {version} has no property {unknown}");
-                    not_set.insert(java.clone(), why);
-                }
-                known
-            });
-        };
+        let (producer, settings) = build(translate(config), own, |properties| {
+            properties.create_with_context(Deliveries)
+        })?;
         let max_block_ms = config.get("max.block.ms").and_then(Value::as_u64);
         let client = Rdkafka {
             producer,
             max_block: Duration::from_millis(max_block_ms.unwrap_or(MAX_BLOCK_MS)),
-        };
-        let applied = wanted.into_iter().map(told).collect();
-        let settings = Settings {
-            applied,
-            not_set,
-            client_not_set,
         };
         Ok((client, settings))
     }
@@ -156,36 +132,6 @@ impl Adapter for Rdkafka {
     }
 }
 
-fn client_config(
-    wanted: &BTreeMap<String, Properties>,
-    given: &BTreeMap<String, String>,
-) -> ClientConfig {
-    let mut config = ClientConfig::new();
-    config.set_log_level(RDKafkaLogLevel::Info); // librdkafka's default, as the crate's own logs little
-    for (own, value) in given {
-        config.set(own.as_str(), value.as_str());
-    }
-    for (own, value) in wanted.values().flatten() {
-        config.set(own.as_str(), value.as_str());
-    }
-    config
-}
-
-/// The report of a setting that was applied: its own names, and the value.
-fn told((java, properties): (String, Properties)) -> (String, (String, Value)) {
-    let own: Vec<_> = properties.iter().map(|(own, _)| own.as_str()).collect();
-    let value = properties[0].1.as_str().into();
-    (java, (own.join(", "), value))
-}
-
-/// Return the client's own name for an error.
-fn name(error: &KafkaError) -> String {
-    match error.rdkafka_error_code() {
-        Some(code) => format!("{code:?}"),
-        None => error.to_string(),
-    }
-}
-
 fn main() {
-    verifiable::run::<Rdkafka>()
+    verifiable::run_with_consumer::<Rdkafka, RdkafkaConsumer>()
 }

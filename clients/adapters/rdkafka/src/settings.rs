@@ -10,10 +10,11 @@ use serde_json::{Map, Value};
 /// librdkafka's properties for one Java setting, with their values.
 pub type Properties = Vec<(String, String)>;
 
+/// Java name -> librdkafka's properties, and Java name -> why it has none.
+pub type Translated = (BTreeMap<String, Properties>, BTreeMap<String, String>);
+
 /// Translate settings in Java names: each to librdkafka's properties, or to why it has none.
-pub fn translate(
-    config: &Map<String, Value>,
-) -> (BTreeMap<String, Properties>, BTreeMap<String, String>) {
+pub fn translate(config: &Map<String, Value>) -> Translated {
     let (mut wanted, mut not_set) = (BTreeMap::new(), BTreeMap::new());
     for (java, value) in config {
         if let Some(why) = absent(java) {
@@ -80,7 +81,8 @@ fn absent(java: &str) -> Option<&'static str> {
     )
 }
 
-fn text(own: &str, value: &Value) -> String {
+/// Return a value as librdkafka reads it for one of its properties.
+pub fn text(own: &str, value: &Value) -> String {
     match (own, value) {
         ("queue.buffering.max.kbytes", Value::Number(bytes)) => {
             (bytes.as_u64().unwrap_or(0) / 1024).max(1).to_string()

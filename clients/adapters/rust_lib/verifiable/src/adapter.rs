@@ -13,7 +13,7 @@ pub struct About {
     pub client_version: String,
     pub library_version: Option<String>,
     pub language: &'static str,
-    pub features: &'static [&'static str],
+    pub features: Vec<&'static str>,
 }
 
 /// The result for each requested setting, by its Java name: in one of the two maps.

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde_json::{from_slice, from_value, Map, Value};
 
+use crate::calls::Call;
+
 /// The id of a close without a command, and its timeout.
 const UNASKED: i64 = -1;
 const UNASKED_CLOSE: Duration = Duration::from_secs(5);
@@ -12,10 +14,12 @@ const UNASKED_CLOSE: Duration = Duration::from_secs(5);
 pub(crate) enum Command {
     Configure {
         id: i64,
+        consumes: bool,
         config: Map<String, Value>,
         own: BTreeMap<String, String>,
     },
     Produce(Produce),
+    Call(Call),
     Flush {
         id: i64,
         timeout: Duration,
@@ -53,9 +57,13 @@ impl Command {
     pub fn parse(line: &[u8]) -> Option<Command> {
         let fields: Map<String, Value> = from_slice(line).ok()?;
         let cmd = fields.get("cmd")?.as_str()?.to_owned();
+        if let Some(call) = Call::parse(&cmd, &fields) {
+            return call.map(Command::Call);
+        }
         Some(match cmd.as_str() {
             "configure" => Command::Configure {
                 id: number(&fields, "id")?,
+                consumes: fields.get("role").and_then(Value::as_str) == Some("consumer"),
                 config: fields.get("config")?.as_object()?.clone(),
                 own: match fields.get("client_config") {
                     Some(own) => from_value(own.clone()).ok()?,
@@ -101,7 +109,7 @@ impl Produce {
     }
 }
 
-fn number(fields: &Map<String, Value>, name: &str) -> Option<i64> {
+pub(crate) fn number(fields: &Map<String, Value>, name: &str) -> Option<i64> {
     fields.get(name)?.as_i64()
 }
 

@@ -99,6 +99,31 @@ impl Output {
         }
     }
 
+    /// Write that a command begins, and return when.
+    pub fn invoke(&self, op: &str, id: i64) -> i64 {
+        self.event("op_invoke", json!({"op": op, "id": id}));
+        monotonic_ns()
+    }
+
+    /// Write the one result of a command. Without an error, it is ok.
+    pub fn complete(&self, op: &str, id: i64, invoke_ns: i64, error: Option<&str>) {
+        let outcome = if error.is_none() { "ok" } else { "fail" };
+        let fields = json!({
+            "op": op,
+            "id": id,
+            "outcome": [outcome],
+            "error": [error],
+            "invoke_ns": [invoke_ns],
+            "complete_ns": [monotonic_ns()],
+        });
+        self.event("op_complete", fields);
+    }
+
+    /// Write that the client cannot execute a command.
+    pub fn unsupported(&self, id: i64, cmd: &str) {
+        self.event("unsupported", json!({"id": id, "cmd": cmd}));
+    }
+
     /// Write the heartbeat.
     pub fn beat(&self) {
         let sent = self.sent.load(Ordering::Relaxed);
@@ -131,7 +156,7 @@ pub(crate) fn exit(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

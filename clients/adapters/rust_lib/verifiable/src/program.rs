@@ -1,8 +1,9 @@
 //! The lifecycle of one client process: startup, configure, produce and flush, close.
 //!
 //! One thread reads commands, one waits for signals, the main thread executes the commands (only it calls the
-//! adapter), and one writes results and the heartbeat, so that a client stuck in a call still sends it. A defect of the
-//! program itself ends the process with a `fatal` event: exit code 2 for a line that is not a command, else 1.
+//! adapter), and one writes results and the heartbeat, so that a client stuck in a call still sends it. The calls of a
+//! consumer are made on one more thread, which polls between them (`member`). A defect of the program itself ends the
+//! process with a `fatal` event: exit code 2 for a line that is not a command, else 1.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead};
@@ -14,10 +15,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::{json, Map, Value};
 
-use crate::clock::monotonic_ns;
+use crate::application::Application;
+use crate::calls::{Call, What};
+use crate::closing::Closing;
 use crate::commands::{Command, Produce};
+use crate::member::{Asked, Member};
 use crate::output::{exit, Output};
-use crate::{signals, Adapter, ConfigRefused, RecordResult};
+use crate::{signals, Adapter, ConfigRefused, ConsumerAdapter, RecordResult, Settings};
 
 const CONTRACT_VERSION: u32 = 2;
 const RESULTS_INTERVAL: Duration = Duration::from_millis(20);
@@ -25,8 +29,28 @@ const STATS_INTERVAL: Duration = Duration::from_secs(1);
 const FLUSH_SLICE: Duration = Duration::from_millis(200);
 const SHOWN_OF_A_BAD_LINE: usize = 200;
 
-/// Run the program of one adapter, and exit.
+/// How long after its timeout the close of a consumer may still return before it is abandoned.
+const CLOSE_GRACE: Duration = Duration::from_millis(500);
+
+type Config = Map<String, Value>;
+type Own = BTreeMap<String, String>;
+type MakeConsumer =
+    fn(&Config, &Own, Application) -> Result<(Box<dyn ConsumerAdapter>, Settings), ConfigRefused>;
+
+/// Run the program of a client that only produces, and exit.
 pub fn run<A: Adapter>() -> ! {
+    start::<A>(None)
+}
+
+/// Run the program of a client that produces or, if the harness asks for that, consumes. Exit.
+pub fn run_with_consumer<A: Adapter, C: ConsumerAdapter + 'static>() -> ! {
+    start::<A>(Some(|config, own, application| {
+        let (consumer, settings) = C::configure(config, own, application)?;
+        Ok((Box::new(consumer), settings))
+    }))
+}
+
+fn start<A: Adapter>(make_consumer: Option<MakeConsumer>) -> ! {
     signals::block();
     let output = match Output::new() {
         Ok(output) => Arc::new(output),
@@ -58,7 +82,8 @@ pub fn run<A: Adapter>() -> ! {
     Program::<A> {
         output,
         hurried,
-        adapter: None,
+        make_consumer,
+        role: Role::Unset,
     }
     .obey(&commands);
     exit(0)
@@ -100,54 +125,115 @@ fn beat(output: &Output) {
     }
 }
 
-/// Executes the commands. It has an adapter from `configure` to `close`.
+/// Executes the commands.
 struct Program<A> {
     output: Arc<Output>,
     hurried: Arc<AtomicBool>,
-    adapter: Option<A>,
+    make_consumer: Option<MakeConsumer>,
+    role: Role<A>,
+}
+
+/// What the process is from `configure` on.
+enum Role<A> {
+    Unset,
+    Producer(A),
+    Consumer(Consumer),
+}
+
+/// The application's thread, and what it is asked to do.
+struct Consumer {
+    member: Arc<Member>,
+    asked: Sender<Asked>,
 }
 
 impl<A: Adapter> Program<A> {
     fn obey(mut self, commands: &Receiver<Command>) {
         for command in commands {
             match command {
-                Command::Unknown { id, cmd } => {
-                    self.output
-                        .event("unsupported", json!({"id": id, "cmd": cmd}));
-                }
+                Command::Unknown { id, cmd } => self.output.unsupported(id, &cmd),
                 Command::Close { id, timeout } => return self.close(id, timeout),
                 _ if self.hurried.load(Ordering::Relaxed) => {}
-                Command::Configure { id, config, own } => self.configure(id, &config, &own),
+                Command::Configure {
+                    id,
+                    consumes,
+                    config,
+                    own,
+                } => self.configure(id, consumes, &config, &own),
                 Command::Produce(produce) => self.produce(&produce),
+                Command::Call(call) => self.call(call),
                 Command::Flush { id, timeout } => self.flush(id, timeout),
             }
         }
     }
 
-    fn configure(&mut self, id: i64, config: &Map<String, Value>, own: &BTreeMap<String, String>) {
-        if self.adapter.is_some() {
+    fn configure(&mut self, id: i64, consumes: bool, config: &Config, own: &Own) {
+        if !matches!(self.role, Role::Unset) {
             self.output.fatal("OutOfOrder", "configured twice", 1);
         }
-        match A::configure_with(config, own) {
-            Ok((adapter, settings)) => {
-                self.adapter = Some(adapter);
-                let (applied, not_set) = (settings.applied, settings.not_set);
+        if !consumes {
+            let configured = A::configure_with(config, own);
+            self.role = Role::Producer(self.told(id, configured));
+        } else if let Some(make) = self.make_consumer {
+            let member = Arc::new(self.member());
+            let configured = make(config, own, member.application.clone());
+            member.application.uses(self.told(id, configured));
+            let (asked, calls) = mpsc::channel();
+            let polling = Arc::clone(&member);
+            thread::spawn(move || polling.run(&calls));
+            self.role = Role::Consumer(Consumer { member, asked });
+        } else {
+            self.output.unsupported(id, "configure");
+        }
+    }
+
+    fn member(&self) -> Member {
+        let closing = Arc::new(Closing::default());
+        Member {
+            application: Application::new(&self.output, &closing),
+            output: Arc::clone(&self.output),
+            closing,
+            hurried: Arc::clone(&self.hurried),
+            features: A::about().features,
+        }
+    }
+
+    /// Report how the client was configured, and return it.
+    fn told<T>(&self, id: i64, configured: Result<(T, Settings), ConfigRefused>) -> T {
+        match configured {
+            Ok((client, settings)) => {
                 let fields = json!({
-                    "id": id, "applied": applied, "not_set": not_set,
+                    "id": id,
+                    "applied": settings.applied,
+                    "not_set": settings.not_set,
                     "client_not_set": settings.client_not_set,
                 });
                 self.output.event("configured", fields);
+                client
             }
             Err(ConfigRefused(why)) => self.output.fatal("ConfigRefused", &why, 1),
         }
     }
 
-    fn produce(&mut self, produce: &Produce) {
-        let Some(adapter) = &mut self.adapter else {
-            self.output
-                .fatal("OutOfOrder", "produce before configure", 1)
+    fn call(&self, call: Call) {
+        let Role::Consumer(consumer) = &self.role else {
+            return self.output.unsupported(call.id, &call.cmd);
         };
+        if matches!(call.what, What::Wakeup) {
+            consumer.member.wake(&call); // the application's thread may be what it wakes up
+        } else {
+            let _ = consumer.asked.send(Asked::Call(call));
+        }
+    }
+
+    fn produce(&mut self, produce: &Produce) {
         let (id, first, count) = (produce.id, produce.first, produce.values.len());
+        let adapter = match &mut self.role {
+            Role::Producer(adapter) => adapter,
+            Role::Consumer(_) => return self.output.unsupported(id, "produce"),
+            Role::Unset => self
+                .output
+                .fatal("OutOfOrder", "produce before configure", 1),
+        };
         let fields = json!({"op": "send", "id": id, "first": first, "count": count});
         self.output.event("op_invoke", fields);
         let keys = produce.keys.iter().map(Option::as_deref);
@@ -160,10 +246,12 @@ impl<A: Adapter> Program<A> {
     }
 
     fn flush(&mut self, id: i64, timeout: Duration) {
-        let invoke_ns = invoke(&self.output, "flush", id);
-        let Some(adapter) = &mut self.adapter else {
-            self.output.fatal("OutOfOrder", "flush before configure", 1)
+        let adapter = match &mut self.role {
+            Role::Producer(adapter) => adapter,
+            Role::Consumer(_) => return self.output.unsupported(id, "flush"),
+            Role::Unset => self.output.fatal("OutOfOrder", "flush before configure", 1),
         };
+        let invoke_ns = self.output.invoke("flush", id);
         let deadline = Instant::now() + timeout;
         let mut done = false;
         while !done && !self.hurried.load(Ordering::Relaxed) && Instant::now() < deadline {
@@ -174,36 +262,35 @@ impl<A: Adapter> Program<A> {
     }
 
     fn close(self, id: i64, timeout: Duration) {
-        let Program {
-            output, adapter, ..
-        } = self;
-        let invoke_ns = invoke(&output, "close", id);
-        let done = adapter.is_none_or(|adapter| adapter.close(timeout));
+        let Program { output, role, .. } = self;
+        let invoke_ns = output.invoke("close", id);
+        let done = match role {
+            Role::Unset => true,
+            Role::Producer(adapter) => adapter.close(timeout),
+            Role::Consumer(consumer) => consumer.close(timeout),
+        };
         complete(&output, "close", id, invoke_ns, done);
         output.last_event("shutdown_complete", json!({}));
     }
 }
 
-fn invoke(output: &Output, op: &str, id: i64) -> i64 {
-    output.event("op_invoke", json!({"op": op, "id": id}));
-    monotonic_ns()
+impl Consumer {
+    /// Close the client after the calls before. Abandon it if it does not return in time.
+    fn close(&self, timeout: Duration) -> bool {
+        let (done, closed) = mpsc::channel();
+        let _ = self.asked.send(Asked::Close(timeout, done));
+        self.member.closing.request();
+        closed
+            .recv_timeout(timeout + CLOSE_GRACE)
+            .unwrap_or_else(|_| {
+                eprintln!("the client did not return from close");
+                false
+            })
+    }
 }
 
 fn complete(output: &Output, op: &str, id: i64, invoke_ns: i64, done: bool) {
-    let complete_ns = monotonic_ns();
     output.write_results();
-    let (outcome, error) = if done {
-        ("ok", None)
-    } else {
-        ("fail", Some("the client is not done"))
-    };
-    let fields = json!({
-        "op": op,
-        "id": id,
-        "outcome": [outcome],
-        "error": [error],
-        "invoke_ns": [invoke_ns],
-        "complete_ns": [complete_ns],
-    });
-    output.event("op_complete", fields);
+    let error = (!done).then_some("the client is not done");
+    output.complete(op, id, invoke_ns, error);
 }
