@@ -66,7 +66,7 @@ def read(events: list[Event]) -> dict[int, list[int]]:
 
 
 def until_read(client: Any, count: int) -> list[Event]:
-    """Return the events until so many records were processed."""
+    """Return the events until this many records were processed."""
     events = []
     while sum(map(len, read(events).values())) < count:
         events.append(json.loads(client.process.stdout.readline()))
