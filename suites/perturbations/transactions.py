@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace as changed
 
+from harness.model.contract import OpComplete
 from harness.model.evidence import Evidence
 from harness.model.exchanges import Exchange
 from harness.model.rows import LogRecord
@@ -27,6 +28,7 @@ from suites.analysis.promises import TRANSACTIONAL
 from suites.analysis.transacting import commits
 from suites.analysis.way import way
 from suites.checks.transactions.end_overtakes_records import is_given_up, produces
+from suites.checks.transactions.never_commits_again import IN_A_ROW, late_commits
 from suites.perturbations.batches import never_sent, sent_once_more, spots
 from suites.perturbations.exchanges import Spot, settled
 from suites.perturbations.membership.exchanges import with_edits
@@ -188,6 +190,23 @@ def _overtaken(evidence: Evidence, place: int) -> Evidence:
     return with_edits(evidence, {id(end.request): sooner})
 
 
+def _no_commits(evidence: Evidence, _: str) -> Evidence:
+    """The client cannot tell whether any of the late transactions is committed."""
+    hidden = {n for each in late_commits(evidence) for n in each.numbers}
+    told = [
+        changed(event, outcome=["info"] * len(event.outcome))
+        if isinstance(event, OpComplete) and not hidden.isdisjoint(event.records)
+        else event
+        for event in evidence.history
+    ]
+    return replace(evidence, history=tuple(told))
+
+
+def _commits_late(evidence: Evidence) -> Sequence[str]:
+    """Return one place if the trial has twice as many late commits as count."""
+    return ("the whole trial",) if len(late_commits(evidence)) >= 2 * IN_A_ROW else ()
+
+
 _kind = partial(Perturbation, guarantees=TRANSACTIONAL, verdict=Verdict.FAIL, workloads=OF_TRANSACTIONS)
 
 PERTURBATIONS: tuple[Perturbation, ...] = (
@@ -246,6 +265,14 @@ PERTURBATIONS: tuple[Perturbation, ...] = (
         ("produced-after-end",),
         _overtaken_places,
         _overtaken,
+    ),
+    _kind(
+        "no-commit-to-the-end",
+        channels("history"),
+        "commits nothing more once the last fault has acted",
+        ("never-commits-again",),
+        _commits_late,
+        _no_commits,
     ),
     _kind(
         "committed-out-of-order",

@@ -83,6 +83,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
         "new-epoch-after-idle-hang-up",
     ),
     "fetched-again": ("damaged-batch-delivered",),
+    "fault-has-just-acted": ("no-commit-to-the-end",),
     "fetch-given-up": ("fetch-beside-an-open-connection",),
     "fetches-lost-on-the-way": ("fetch-epoch-skipped-before-a-cut",),
     "follows-from-header": ("record-misdated-beside-a-batch",),
