@@ -17,7 +17,7 @@ from suites.perturbations.perturbation import drawn
 from suites.perturbations.table import NOT_JUDGED, PERTURBATIONS, perturbations
 from suites.perturbations.trying import OPTIONAL, plain
 from testkit.codes import raises_code
-from tests.suites.perturbations.conftest import GROUPS, RARE, SITUATIONS, lacks, trial
+from tests.suites.perturbations.conftest import GROUPS, RARE, SITUATIONS, TRANSACTIONS, lacks, trial
 
 #: Defects that once passed unnoticed, by the perturbation that adds them.
 PASSED_ONCE = {
@@ -44,6 +44,8 @@ LIVE = {
         "of-another-producer",
     ),  # of a load with several producers and topics: see test_loads
     "added-header",
+    "commit-before-a-batch",  # of several brokers: see tests/suites/checks/transactions
+    "commit-before-an-answer",
     "frame-unseen",
     "one-in-flight-too-many",
     "passed-over-after-truncation",  # of a log that grows again: see tests/suites/checks/consume
@@ -55,7 +57,7 @@ LIVE = {
 
 def fitting(kind):
     """Return the first trial that a kind fits, with its perturbation, or None."""
-    bases = map(partial(_base, kind), (*SITUATIONS, *GROUPS, *RARE))
+    bases = map(partial(_base, kind), (*SITUATIONS, *TRANSACTIONS, *GROUPS, *RARE))
     return next((base for base in bases if kind.fits(base)), None)
 
 
