@@ -24,6 +24,9 @@ class Stoic(TransactionalManager):
 MUTANT = Mutant(
     "does not tell the cause of a fatal error again",
     Components(transactional_manager=Stoic),
-    caught_by=("state_transitions/a_fatal_error_is_the_answer_to_every_call",),
+    caught_by=(
+        "state_transitions/a_fatal_error_is_the_answer_to_every_call",
+        "delivery/a_second_producer_fences_the_first",
+    ),
     breaks=("PRD-TXN-19",),
 )

@@ -18,7 +18,7 @@ class Eager(TransactionalManager):
 MUTANT = Mutant(
     "commits a transaction that the application aborts",
     Components(transactional_manager=Eager),
-    caught_by=("abort-undone",),
-    breaks=("PRD-TXN-18",),
+    caught_by=("abort-undone", "state_transitions/TransactionsAreVisibleAsAWhole"),
+    breaks=("PRD-TXN-07",),
     scenarios=("transactions/calm",),
 )

@@ -37,6 +37,10 @@ class Hurried(TransactionalManager):
 MUTANT = Mutant(
     "sends EndTxn before other requests of the transaction",
     Components(transactional_manager=Hurried),
-    caught_by=("state_transitions/requests_go_one_at_a_time_and_the_end_last",),
+    caught_by=(
+        "state_transitions/requests_go_one_at_a_time_and_the_end_last",
+        "state_transitions/an_error_does_not_stop_the_abort",
+        "delivery/delays_do_not_disturb_a_transaction",
+    ),
     breaks=("PRD-TXN-12",),
 )

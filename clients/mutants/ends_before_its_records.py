@@ -18,7 +18,12 @@ class Impatient(TransactionalManager):
 MUTANT = Mutant(
     "sends EndTxn before every batch of the transaction has a result",
     Components(transactional_manager=Impatient),
-    caught_by=("state_transitions/a_transaction_ends_after_its_records", "end-overtakes-records"),
+    caught_by=(
+        "state_transitions/a_transaction_ends_after_its_records",
+        "end-overtakes-records",
+        "state_transitions/a_commit_does_not_linger",
+        "state_transitions/its_moves_are_those_of_the_oracle",
+    ),
     breaks=("PRD-TXN-05",),
     scenarios=("transactions/disconnect",),
 )

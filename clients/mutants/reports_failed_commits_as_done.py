@@ -25,7 +25,7 @@ class Manager(TransactionalManager):
 MUTANT = Mutant(
     "reports a commit as done although a record of the transaction has failed",
     Components(transactional_manager=Manager),
-    caught_by=("commit-lost",),
+    caught_by=("commit-lost", "delivery/a_transaction_that_the_coordinator_ended_is_not_committed"),
     breaks=("PRD-TXN-05",),
     scenarios=("transactions/produce-refused",),
 )

@@ -37,7 +37,7 @@ ELSEWHERE: Final = ("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE",
 BUSY: Final = (*ELSEWHERE, "CONCURRENT_TRANSACTIONS")
 
 #: Whatever happens, readers see each transaction as a whole, once, and as the client reported it.
-WHOLE: Final = ("PRD-TXN-05", "PRD-TXN-07", "PRD-TXN-16", "PRD-TXN-18")
+WHOLE: Final = ("PRD-TXN-05", "PRD-TXN-07", "PRD-TXN-16")
 
 _scenario = partial(
     situation,

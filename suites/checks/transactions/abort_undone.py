@@ -20,7 +20,7 @@ The history and the log.
 
 ## References
 
-PRD-TXN-18 (KIP-98, ``TransactionManager#beginAbort``). Jepsen's ``G1a``: an aborted read.
+PRD-TXN-07 (KIP-98, ``TransactionManager#beginAbort``). Jepsen's ``G1a``: an aborted read.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _arises(evidence: Evidence) -> int:
 CHECK = Check(
     name="abort-undone",
     summary="Records of aborted transactions that are visible.",
-    requirements=(Requirement("PRD-TXN-18", Level.MUST, arises=_arises),),
+    requirements=(Requirement("PRD-TXN-07", Level.MUST, arises=_arises),),
     guarantees=TRANSACTIONAL,
     requires=frozenset({"history", "log"}),
     killed_mutant="commits_what_is_aborted",

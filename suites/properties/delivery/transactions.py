@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -43,7 +44,7 @@ def initialization_names_the_producer(components: Components, is_v2: bool, timeo
     bench = Bench(components, is_v2=is_v2, transaction_timeout_ms=timeout_ms).initialized()
     [asked] = bench.asked(Api.INIT_PRODUCER_ID)
     assert asked.transactional_id == "tx" and asked.producer_id == -1
-    assert asked.transaction_timeout.total_seconds() * 1_000 == timeout_ms
+    assert asked.transaction_timeout == timedelta(milliseconds=timeout_ms)
     [lookup] = bench.asked(Api.FIND_COORDINATOR)
     assert tuple(lookup.coordinator_keys) == ("tx",) and lookup.key_type == 1
     bench.begin()

@@ -50,7 +50,9 @@ def transacted(started):
         code, events = client.end()
         assert code == 0
         ended = [each for each in events if each["name"] == "op_complete"]
-        rows = max((each for each in ended if each["op"] == "transact"), key=lambda each: each["id"])
+        last = [each for each in ended if each["op"] == "transact" and each["id"] == 1 + times]
+        columns = ("outcome", "error", "records", "partition", "offset")
+        rows = {"id": 1 + times, **{name: [row for each in last for row in each[name]] for name in columns}}
         assert len({*zip(rows["outcome"], rows["error"], strict=True)}) == 1
         assert rows["records"] == [2 * rows["id"], 2 * rows["id"] + 1]
         steps = [
