@@ -112,7 +112,7 @@ def strange(evidence: Evidence) -> Consequence:
 def damaged(evidence: Evidence) -> Consequence:
     """Fetch answers with a damaged batch, after which records of its partition were delivered."""
     last_ns: dict[int, int] = {}
-    for got in accounting.deliveries(evidence) if _is_meant_for(evidence) else ():
+    for got in accounting.deliveries(evidence) if _is_judged(evidence) else ():
         last_ns[got.partition] = max(last_ns.get(got.partition, 0), got.polled_ns)
     count = sum(
         any(
@@ -251,7 +251,7 @@ def passed_gaps(evidence: Evidence) -> Consequence:
     """Offsets without a record, behind which a member was given one."""
     stored = {(row.partition, row.offset) for row in evidence.log}
     ends: dict[int, int] = {}
-    for got in accounting.deliveries(evidence) if _is_meant_for(evidence) else ():
+    for got in accounting.deliveries(evidence) if _is_judged(evidence) else ():
         if begun(evidence, got.polled_ns):
             ends[got.partition] = max(ends.get(got.partition, 0), got.offset)
     starts: dict[int, int] = {}
@@ -273,7 +273,7 @@ def truncated(evidence: Evidence) -> Consequence:
         and place in stored
         and stored[place] != each.value
         and begun(evidence, each.polled_ns)
-        for each in (accounting.deliveries(evidence) if _is_meant_for(evidence) else ())
+        for each in (accounting.deliveries(evidence) if _is_judged(evidence) else ())
     )
     return Consequence(count, "records were delivered where the log has others now")
 
@@ -321,7 +321,7 @@ def _repeated(evidence: Evidence, apis: tuple[str, ...], what: str) -> Consequen
 @view
 def _meant(evidence: Evidence) -> frozenset[str]:
     """Return the APIs that the faults of the trial are about."""
-    if not _is_meant_for(evidence):
+    if not _is_judged(evidence):
         return frozenset()
     found: set[str] = set()
     for row in evidence.faults:
@@ -367,13 +367,13 @@ def _exchanges(evidence: Evidence) -> Iterator[Exchange]:
 
 def _answers(evidence: Evidence) -> Iterator[Frame]:
     """Yield the answers during a fault, in a trial whose clients read or have transactions."""
-    if not _is_meant_for(evidence):
+    if not _is_judged(evidence):
         return
     for frame in evidence.frames:
         if frame.kind is FrameKind.RESPONSE and during(evidence, frame.t_ns):
             yield frame
 
 
-def _is_meant_for(evidence: Evidence) -> bool:
+def _is_judged(evidence: Evidence) -> bool:
     kind = evidence.record.spec.workload.kind
     return kind == TRANSACTIONS or workload(kind).api == FETCH

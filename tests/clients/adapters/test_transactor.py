@@ -14,7 +14,8 @@ import pytest
 from clients.adapters.java import CLIENT
 from clients.adapters.python_lib.verifiable import transactor
 from clients.adapters.python_lib.verifiable.adapter import Adapter
-from clients.adapters.python_lib.verifiable.transactor import ATTEMPTS, Transactor
+from clients.adapters.python_lib.verifiable.transacting import ATTEMPTS
+from clients.adapters.python_lib.verifiable.transactor import Transactor
 from harness.provision.java_programs import compile_into
 
 RECORDS = 3

@@ -1,40 +1,31 @@
-"""The application of a transactional producer: one transaction for each command, as the client's documentation has it.
-
-It begins, sends, and commits or aborts. It aborts if a call of ``send`` was refused: that record never became part of
-the transaction, so a commit would leave it out. What it does after an error is what the client lets it do
-(``way_out``): repeat the call, abort, or close the producer and begin with another one of the same transactional id. It
-never sends a record a second time: the next command begins the next transaction.
-"""
+"""Performs transactions with a client: one for each command, as ``transacting`` has it."""
 
 from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING, Any
 
-from .adapter import ABORT, CLOSE, REPEAT
 from .output import Output, Result, Results, invoke
+from .transacting import ERROR_PAUSE_S, FLUSH, FLUSH_S, OUTCOMES, PAUSE, RENEW, SEND, Application
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .adapter import Adapter
-
-#: How often a call is repeated whose result is unknown. Each takes up to max.block.ms.
-ATTEMPTS = 5
-#: A client whose calls fail at once would otherwise write events without end.
-ERROR_PAUSE_S = 0.1
-#: How long the application waits for the results of a transaction's records before it ends the transaction anyway.
-FLUSH_S = 10.0
-COMMIT = "commit"
+    from .transacting import Ended, Found
 
 
 class Transactor:
     """Performs transactions with one adapter, on the thread that executes commands."""
 
     def __init__(self, adapter: Adapter, output: Output, is_hurried: Callable[[], bool]) -> None:
-        self._adapter, self._output, self._is_hurried = adapter, output, is_hurried
-        self._is_ready = False
+        self._adapter, self._output = adapter, output
+        self._application = Application(adapter.way_out, adapter.name_of, is_hurried)
         self._id = -1
+        self._calls = {
+            name: getattr(adapter, name)
+            for name in ("init_transactions", "begin_transaction", "commit_transaction", "abort_transaction")
+        }
 
     def transact(self, command: dict[str, Any]) -> list[tuple[Any, ...]]:
         """Perform one transaction. Return a row of each of its records, in the columns of :class:`Results`."""
@@ -51,34 +42,28 @@ class Transactor:
             for n in range(first, first + len(values))
         ]
 
-    def _end(self, command: dict[str, Any], sent: _Sent) -> tuple[str, str | None]:
-        """Return the outcome, and the error that kept the transaction from the end that was asked for."""
-        is_commit = command["end"] == COMMIT
-        # Nothing is committed without a commit, so the records of a transaction that lacks one are not visible.
-        without_commit = "fail" if is_commit else "ok"
-        error = self._begin()
-        if error is not None:
-            return without_commit, error if is_commit else None
-        refused = self._send(command, sent)
-        if command["flush"] and refused is None:
-            self._adapter.flush(FLUSH_S)
-        if not is_commit or refused is not None:
-            self._abort()
-            return without_commit, refused
-        return self._commit()
+    def _end(self, command: dict[str, Any], sent: _Sent) -> Ended:
+        acting = self._application.transact(command["end"], flush=command["flush"])
+        found: Found = None
+        while True:
+            try:
+                found = self._done(acting.send(found), command, sent)
+            except StopIteration as ended:
+                value: Ended = ended.value
+                return value
 
-    def _begin(self) -> str | None:
-        """Begin, with a new producer if there has to be one. Return the error's name if that failed."""
-        if not self._is_ready:
-            error = self._attempted("init_transactions", self._adapter.init_transactions)
-            if error is not None:
-                self._renew()
-                return self._adapter.name_of(error)
-            self._is_ready = True
-        error = self._attempted("begin_transaction", self._adapter.begin_transaction)
-        if error is not None:
-            self._leave(error)
-            return self._adapter.name_of(error)
+    def _done(self, act: str, command: dict[str, Any], sent: _Sent) -> Found:
+        """Do what the application does next, and return what came of it."""
+        if act == SEND:
+            return self._send(command, sent)
+        if act == FLUSH:
+            self._adapter.flush(FLUSH_S)
+        elif act == RENEW:
+            self._adapter.renew()
+        elif act == PAUSE:
+            time.sleep(ERROR_PAUSE_S)
+        else:
+            return self._called(act)
         return None
 
     def _send(self, command: dict[str, Any], sent: _Sent) -> str | None:
@@ -93,61 +78,20 @@ class Transactor:
                 return sent.errors[first + index]
         return None
 
-    def _commit(self) -> tuple[str, str | None]:
-        error = self._attempted("commit_transaction", self._adapter.commit_transaction)
-        if error is None:
-            return "ok", None
-        name = self._adapter.name_of(error)
-        if self._adapter.way_out(error) == ABORT:
-            # The client says that it did not commit, and never will.
-            return ("fail" if self._abort() else "info"), name
-        self._renew()
-        return "info", name
-
-    def _abort(self) -> bool:
-        error = self._attempted("abort_transaction", self._adapter.abort_transaction)
-        if error is not None:
-            self._renew()
-        return error is None
-
-    def _leave(self, error: Exception) -> None:
-        if self._adapter.way_out(error) == ABORT:
-            self._abort()
-        else:
-            self._renew()
-
-    def _renew(self) -> None:
-        self._is_ready = False
-        self._adapter.renew()
-        time.sleep(ERROR_PAUSE_S)
-
-    def _attempted(self, op: str, call: Callable[[], None]) -> Exception | None:
-        """Make a call, and repeat it as long as the client asks for that. Return the last error, or None."""
-        for _ in range(ATTEMPTS):
-            error = self._called(op, call)
-            if error is None or self._adapter.way_out(error) != REPEAT or self._is_hurried():
-                return error
-            time.sleep(ERROR_PAUSE_S)
-        return error
-
-    def _called(self, op: str, call: Callable[[], None]) -> Exception | None:
+    def _called(self, op: str) -> Exception | None:
         invoke_ns = invoke(self._output, op, self._id)
         error: Exception | None = None
         try:
-            call()
+            self._calls[op]()
         except Exception as raised:
             error = raised
         name = None if error is None else self._adapter.name_of(error)
-        outcome = "ok" if error is None else _OUTCOMES[self._adapter.way_out(error)]
+        outcome = "ok" if error is None else OUTCOMES[self._adapter.way_out(error)]
         row = {"outcome": [outcome], "error": [name], "invoke_ns": [invoke_ns]}
         self._output.event(
             "op_complete", {"op": op, "id": self._id, **row, "complete_ns": [time.monotonic_ns()]}
         )
         return error
-
-
-#: What the way out of an error tells about the call.
-_OUTCOMES = {REPEAT: "info", ABORT: "fail", CLOSE: "info"}
 
 
 class _Sent(Results):
