@@ -48,7 +48,7 @@ class Application:
         self._is_ready = False
 
     def transact(self, end: str, *, flush: bool) -> Generator[str, Found, Ended]:
-        """Yield what is next in one transaction, and take what came of it. Return the outcome and an error."""
+        """Yield what is next in one transaction, and take what it led to. Return the outcome and an error."""
         is_commit = end == COMMIT
         # Nothing is committed without a commit, so the records of a transaction that lacks one are not visible.
         without_commit = "fail" if is_commit else "ok"

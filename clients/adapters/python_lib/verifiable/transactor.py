@@ -53,7 +53,7 @@ class Transactor:
                 return value
 
     def _done(self, act: str, command: dict[str, Any], sent: _Sent) -> Found:
-        """Do what the application does next, and return what came of it."""
+        """Do what the application does next, and return what it led to."""
         if act == SEND:
             return self._send(command, sent)
         if act == FLUSH:

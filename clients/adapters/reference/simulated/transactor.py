@@ -54,7 +54,7 @@ class Transactor:
             found = yield from self._done(act, command, places)
 
     def _done(self, act: str, command: Transact, places: Places) -> Generator[Wake, None, Found]:
-        """Do what the application does next, and return what came of it."""
+        """Do what the application does next, and return what it led to."""
         application = self._application
         if act == SEND:
             return (yield from self._send(command, places))
